@@ -1,0 +1,18 @@
+// Writes the failed condition to stderr and aborts.
+#include "common/base/check.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace trireme::internal {
+
+CheckFailure::CheckFailure(const char* file, int line, const char* condition) {
+  stream_ << file << ":" << line << ": CHECK failed: " << condition << " ";
+}
+
+CheckFailure::~CheckFailure() {
+  std::fprintf(stderr, "%s\n", stream_.str().c_str());
+  std::abort();
+}
+
+}  // namespace trireme::internal

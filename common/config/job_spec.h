@@ -1,0 +1,129 @@
+// A job as data: everything the user declares, validated. Parsed from YAML or JSON by parse.h, whose one table also
+// generates the reference page.
+#ifndef TRIREME_COMMON_CONFIG_JOB_SPEC_H_
+#define TRIREME_COMMON_CONFIG_JOB_SPEC_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/mesh/axis_shapes.h"
+#include "common/sharding/mapping.h"
+#include "common/tensor/dtype.h"
+
+namespace trireme {
+
+// Toy mixture of experts: every block's MLP becomes num_experts SwiGLU experts behind a softmax top-k router.
+struct MoeSpec {
+  int64_t num_experts = 0;          // 0 = dense
+  int64_t num_experts_per_tok = 2;
+  double capacity_factor = 0;       // 0 = room for every token, nothing dropped
+};
+
+struct ModelSpec {
+  std::string type;  // "llama", "gpt2"; the table of architectures is in coordinator/compiler/models
+  int64_t hidden_size = 0;
+  int64_t intermediate_size = 0;
+  int64_t num_hidden_layers = 0;
+  int64_t num_attention_heads = 0;
+  int64_t num_key_value_heads = 0;   // default: num_attention_heads
+  int64_t head_dim = 0;              // default: hidden_size / num_attention_heads
+  int64_t vocab_size = 0;
+  int64_t max_position_embeddings = 0;
+  double norm_eps = 1e-5;
+  double rope_theta = 10000.0;
+  bool tie_word_embeddings = false;  // default true for gpt2
+  double initializer_range = 0.02;   // standard deviation of the normal initialiser
+  MoeSpec moe;
+};
+
+struct DataSource {
+  std::string path;
+};
+
+struct DataSpec {
+  std::vector<DataSource> train;
+  std::string tokenizer = "bytes";
+  int64_t sequence_length = 0;
+};
+
+enum class RematPolicy : uint8_t { kNone, kBlock };
+
+struct TrainSpec {
+  int64_t steps = 0;
+  int64_t global_batch_size = 0;
+  int64_t microbatch_size = 0;  // sequences per data-parallel replica; 0 = all at once; clamped to batch / replicas
+  int64_t seed = 0;
+  RematPolicy remat = RematPolicy::kNone;
+};
+
+struct OptimizerSpec {
+  std::string type = "adamw";
+  double learning_rate = 6e-4;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;
+  double max_grad_norm = 1.0;  // 0 = no clipping
+};
+
+// A count of steps ("2 steps", or a whole number > 1) or a fraction of all steps (0.1, "10%").
+struct StepCount {
+  bool is_fraction = true;
+  double value = 0;
+};
+
+struct ScheduleSpec {
+  std::string type = "cosine";  // constant, cosine, linear, inv_sqrt, inv
+  StepCount warmup{true, 0.01};
+  StepCount decay{true, -1};    // < 0: all that is left after warmup
+  StepCount rewarmup{true, 0};
+  double min_ratio = 0.1;
+  int64_t cycles = 1;
+};
+
+struct PrecisionSpec {
+  DType params = DType::kFloat32;
+  DType compute = DType::kFloat32;
+};
+
+// When a value that crosses between step and microbatch time is gathered or reduced.
+enum class GatherPolicy : uint8_t { kUse, kStep };
+enum class ReducePolicy : uint8_t { kMicrobatch, kStep };
+
+struct MeshSpec {
+  AxisSizes axes;
+  AxisSizes dcn_axes;
+  MappingConfig mapping;
+  GatherPolicy gather = GatherPolicy::kUse;
+  ReducePolicy reduce_ici = ReducePolicy::kMicrobatch;
+  ReducePolicy reduce_dcn = ReducePolicy::kStep;
+};
+
+struct PipelineSpec {
+  std::string order = "1f1b";
+  std::vector<int64_t> layers_per_stage;  // empty: as even as can be, the first stages take the rest
+};
+
+struct CheckpointSpec {
+  std::string path;      // empty: no checkpoints
+  int64_t every = 0;     // steps; 0: only after the last step
+  std::string load;      // a checkpoint folder to start from; empty: the newest under `path`, if any
+};
+
+struct JobSpec {
+  std::string name;
+  ModelSpec model;
+  DataSpec data;
+  TrainSpec train;
+  OptimizerSpec optimizer;
+  ScheduleSpec schedule;
+  PrecisionSpec precision;
+  MeshSpec mesh;
+  PipelineSpec pipeline;
+  CheckpointSpec checkpoint;
+};
+
+}  // namespace trireme
+
+#endif  // TRIREME_COMMON_CONFIG_JOB_SPEC_H_
