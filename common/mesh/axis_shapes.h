@@ -1,5 +1,6 @@
-// Resolves a job's mesh section to axis sizes: "-1 takes what is left". Semantics of MeshConfig.axis_shapes in
-// marin-community/marin lib/levanter/src/levanter/utils/mesh.py, with stricter validation.
+// Resolves a job's mesh section to axis sizes: "-1 takes what is left". Semantics of
+// MeshConfig.axis_shapes in marin-community/marin lib/levanter/src/levanter/utils/mesh.py, with
+// stricter validation.
 #ifndef TRIREME_COMMON_MESH_AXIS_SHAPES_H_
 #define TRIREME_COMMON_MESH_AXIS_SHAPES_H_
 

@@ -1,6 +1,7 @@
-// The device mesh: named axes, each on a fabric, and the numbering of ranks. Axes keep their declaration order; the
-// placement order (outermost first) says which ranks are neighbours: DCN axes, stage, replica, data, context, expert,
-// then others in declaration order, innermost model. Rank = mixed radix of the coordinates in placement order.
+// The device mesh: named axes, each on a fabric, and the numbering of ranks. Axes keep their
+// declaration order; the placement order (outermost first) says which ranks are neighbours: DCN
+// axes, stage, replica, data, context, expert, then others in declaration order, innermost model.
+// Rank = mixed radix of the coordinates in placement order.
 #ifndef TRIREME_COMMON_MESH_MESH_H_
 #define TRIREME_COMMON_MESH_MESH_H_
 
@@ -54,7 +55,8 @@ class Mesh {
   // kDcn when any of `axes` with size > 1 is on DCN.
   Fabric GroupFabric(const std::vector<int>& axes) const;
 
-  // Example: "{data 2, model 2 | replica_dcn 2}", ICI axes before the bar, in declaration order, all sizes.
+  // Example: "{data 2, model 2 | replica_dcn 2}", ICI axes before the bar, in declaration order,
+  // all sizes.
   std::string ToText() const;
 
  private:
