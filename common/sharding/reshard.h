@@ -1,5 +1,5 @@
-// The cheapest sequence of slice (free), all-gather, reduce-scatter, all-reduce and all-to-all that turns one
-// sharding of a value into another.
+// The cheapest sequence of slice (free), all-gather, reduce-scatter, all-reduce and all-to-all that
+// turns one sharding of a value into another.
 #ifndef TRIREME_COMMON_SHARDING_RESHARD_H_
 #define TRIREME_COMMON_SHARDING_RESHARD_H_
 
@@ -28,15 +28,17 @@ struct ReshardStep {
   int dim = -1;
   int to_dim = -1;
   ReduceKind reduce = ReduceKind::kSum;
-  Sharding result;     // sharding after this step
-  int64_t bytes = 0;   // sent by one rank: (n-1)/n of the full buffer for gather, scatter, all-to-all; twice for all-reduce
+  Sharding result;    // sharding after this step
+  int64_t bytes = 0;  // sent by one rank: (n-1)/n of the full buffer for gather, scatter,
+                      // all-to-all; twice for all-reduce
   Fabric fabric = Fabric::kIci;
 };
 
-// Partial entries of `from` that `to` keeps stay partial (kMicrobatchAxis entries must be in both or neither).
-// `dims` carry padded sizes; every size must divide in `from` and `to`.
-// Cost: bytes over the fabric (DCN counted 16 times dearer) plus a small charge a step, so fewer steps win ties.
-// Errors: kInvalidArgument if `to` is partial over an axis that `from` is not, or shapes do not divide.
+// Partial entries of `from` that `to` keeps stay partial (kMicrobatchAxis entries must be in both
+// or neither). `dims` carry padded sizes; every size must divide in `from` and `to`. Cost: bytes
+// over the fabric (DCN counted 16 times dearer) plus a small charge a step, so fewer steps win
+// ties. Errors: kInvalidArgument if `to` is partial over an axis that `from` is not, or shapes do
+// not divide.
 StatusOr<std::vector<ReshardStep>> PlanReshard(const Mesh& mesh, const std::vector<Dim>& dims,
                                                int64_t element_bytes, const Sharding& from,
                                                const Sharding& to);

@@ -1,5 +1,6 @@
-// How a value lies on the mesh: for each dim the axes that split it (major to minor), and the axes over which it is
-// still a partial sum or maximum. Axes are indices into Mesh::axes(); kMicrobatchAxis is time.
+// How a value lies on the mesh: for each dim the axes that split it (major to minor), and the axes
+// over which it is still a partial sum or maximum. Axes are indices into Mesh::axes();
+// kMicrobatchAxis is time.
 #ifndef TRIREME_COMMON_SHARDING_SHARDING_H_
 #define TRIREME_COMMON_SHARDING_SHARDING_H_
 
@@ -44,8 +45,8 @@ std::vector<int64_t> LocalSizes(const Mesh& mesh, const std::vector<Dim>& dims,
 std::vector<int64_t> LocalStart(const Mesh& mesh, const std::vector<Dim>& dims,
                                 const Sharding& sharding, int64_t rank);
 
-// Errors: kInvalidArgument naming `tensor`, the dim, the sizes and what would divide; or the two dims of one tensor
-// that want the same axis.
+// Errors: kInvalidArgument naming `tensor`, the dim, the sizes and what would divide; or the two
+// dims of one tensor that want the same axis.
 Status Validate(const Mesh& mesh, const std::vector<Dim>& dims, const Sharding& sharding,
                 const std::string& tensor);
 
