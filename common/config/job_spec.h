@@ -18,6 +18,7 @@ struct MoeSpec {
   int64_t num_experts = 0;          // 0 = dense
   int64_t num_experts_per_tok = 2;
   double capacity_factor = 0;       // 0 = room for every token, nothing dropped
+  bool operator==(const MoeSpec&) const = default;
 };
 
 struct ModelSpec {
@@ -35,16 +36,19 @@ struct ModelSpec {
   bool tie_word_embeddings = false;  // default true for gpt2
   double initializer_range = 0.02;   // standard deviation of the normal initialiser
   MoeSpec moe;
+  bool operator==(const ModelSpec&) const = default;
 };
 
 struct DataSource {
   std::string path;
+  bool operator==(const DataSource&) const = default;
 };
 
 struct DataSpec {
   std::vector<DataSource> train;
   std::string tokenizer = "bytes";
   int64_t sequence_length = 0;
+  bool operator==(const DataSpec&) const = default;
 };
 
 enum class RematPolicy : uint8_t { kNone, kBlock };
@@ -55,6 +59,7 @@ struct TrainSpec {
   int64_t microbatch_size = 0;  // sequences per data-parallel replica; 0 = all at once; clamped to batch / replicas
   int64_t seed = 0;
   RematPolicy remat = RematPolicy::kNone;
+  bool operator==(const TrainSpec&) const = default;
 };
 
 struct OptimizerSpec {
@@ -65,12 +70,14 @@ struct OptimizerSpec {
   double epsilon = 1e-8;
   double weight_decay = 0.1;
   double max_grad_norm = 1.0;  // 0 = no clipping
+  bool operator==(const OptimizerSpec&) const = default;
 };
 
 // A count of steps ("2 steps", or a whole number > 1) or a fraction of all steps (0.1, "10%").
 struct StepCount {
   bool is_fraction = true;
   double value = 0;
+  bool operator==(const StepCount&) const = default;
 };
 
 struct ScheduleSpec {
@@ -80,11 +87,13 @@ struct ScheduleSpec {
   StepCount rewarmup{true, 0};
   double min_ratio = 0.1;
   int64_t cycles = 1;
+  bool operator==(const ScheduleSpec&) const = default;
 };
 
 struct PrecisionSpec {
   DType params = DType::kFloat32;
   DType compute = DType::kFloat32;
+  bool operator==(const PrecisionSpec&) const = default;
 };
 
 // When a value that crosses between step and microbatch time is gathered or reduced.
@@ -98,17 +107,20 @@ struct MeshSpec {
   GatherPolicy gather = GatherPolicy::kUse;
   ReducePolicy reduce_ici = ReducePolicy::kMicrobatch;
   ReducePolicy reduce_dcn = ReducePolicy::kStep;
+  bool operator==(const MeshSpec&) const = default;
 };
 
 struct PipelineSpec {
   std::string order = "1f1b";
   std::vector<int64_t> layers_per_stage;  // empty: as even as can be, the first stages take the rest
+  bool operator==(const PipelineSpec&) const = default;
 };
 
 struct CheckpointSpec {
   std::string path;      // empty: no checkpoints
   int64_t every = 0;     // steps; 0: only after the last step
   std::string load;      // a checkpoint folder to start from; empty: the newest under `path`, if any
+  bool operator==(const CheckpointSpec&) const = default;
 };
 
 struct JobSpec {
@@ -122,6 +134,7 @@ struct JobSpec {
   MeshSpec mesh;
   PipelineSpec pipeline;
   CheckpointSpec checkpoint;
+  bool operator==(const JobSpec&) const = default;
 };
 
 }  // namespace trireme

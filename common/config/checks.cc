@@ -1,0 +1,177 @@
+// One function a section; each returns the first thing that cannot be.
+#include "common/config/checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include "common/config/values.h"
+
+namespace trireme {
+namespace {
+
+std::string Text(int64_t value) { return std::to_string(value); }
+
+// Up to eight divisors of `n` that are near `wanted`, for "try 1, 2, 4".
+std::string DivisorsNear(int64_t n, int64_t wanted) {
+  std::vector<int64_t> divisors;
+  for (int64_t d = 1; d * d <= n; ++d) {
+    if (n % d != 0) continue;
+    divisors.push_back(d);
+    if (d != n / d) divisors.push_back(n / d);
+  }
+  std::sort(divisors.begin(), divisors.end(), [wanted](int64_t a, int64_t b) {
+    return std::make_pair(std::abs(a - wanted), a) < std::make_pair(std::abs(b - wanted), b);
+  });
+  if (divisors.size() > 8) divisors.resize(8);
+  std::sort(divisors.begin(), divisors.end());
+  std::string text;
+  for (const int64_t d : divisors) text += (text.empty() ? "" : ", ") + Text(d);
+  return text;
+}
+
+Status CheckName(const JobSpec& spec, const LocateKey& locate) {
+  const bool good = !spec.name.empty() && spec.name.size() <= 63 &&
+                    std::all_of(spec.name.begin(), spec.name.end(), [](char c) {
+                      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+                    });
+  if (good) return absl::OkStatus();
+  return ConfigError(locate("name"), "name",
+                     "expected 1 to 63 of a-z, 0-9 and -, got " + ShowText(spec.name));
+}
+
+// Parameters of the model, roughly: only to refuse what no integer here could count.
+double RoughParameters(const ModelSpec& model) {
+  const double hidden = static_cast<double>(model.hidden_size);
+  const double heads = static_cast<double>(model.num_attention_heads + model.num_key_value_heads);
+  const double experts = static_cast<double>(std::max<int64_t>(1, model.moe.num_experts));
+  const double block = 2 * hidden * heads * static_cast<double>(model.head_dim) +
+                       3 * hidden * static_cast<double>(model.intermediate_size) * experts;
+  return block * static_cast<double>(model.num_hidden_layers) +
+         2 * hidden * static_cast<double>(model.vocab_size + model.max_position_embeddings);
+}
+
+Status CheckModel(const JobSpec& spec, const LocateKey& locate) {
+  const ModelSpec& model = spec.model;
+  if (model.num_attention_heads % model.num_key_value_heads != 0) {
+    return ConfigError(locate("model.num_key_value_heads"), "model.num_key_value_heads",
+                       Text(model.num_key_value_heads) + " does not divide num_attention_heads " +
+                           Text(model.num_attention_heads) + "; try " +
+                           DivisorsNear(model.num_attention_heads, model.num_key_value_heads));
+  }
+  if (model.type == "gpt2" && model.num_key_value_heads != model.num_attention_heads) {
+    return ConfigError(locate("model.num_key_value_heads"), "model.num_key_value_heads",
+                       Text(model.num_key_value_heads) + " differs from num_attention_heads " +
+                           Text(model.num_attention_heads) +
+                           ", and gpt2 has no grouped heads; leave it out or use type: llama");
+  }
+  if (model.type == "llama" && model.head_dim % 2 != 0) {
+    return ConfigError(locate("model.head_dim"), "model.head_dim",
+                       Text(model.head_dim) + " is odd, and llama's rotary embedding turns pairs; "
+                                              "make it even, or change hidden_size or heads");
+  }
+  const MoeSpec& moe = model.moe;
+  if (moe.num_experts > 0 && moe.num_experts_per_tok > moe.num_experts) {
+    return ConfigError(locate("model.moe.num_experts_per_tok"), "model.moe.num_experts_per_tok",
+                       Text(moe.num_experts_per_tok) + " is more than num_experts " +
+                           Text(moe.num_experts) + "; set it to at most that");
+  }
+  const double parameters = RoughParameters(model);
+  if (parameters > 1e15) {
+    char shown[32];
+    std::snprintf(shown, sizeof(shown), "%.2g", parameters);
+    return ConfigError(locate("model"), "model",
+                       std::string("about ") + shown +
+                           " parameters; at most 1e15 can be planned, make hidden_size, "
+                           "intermediate_size, layers or experts smaller");
+  }
+  return absl::OkStatus();
+}
+
+Status CheckData(const JobSpec& spec, const LocateKey& locate) {
+  if (spec.data.sequence_length > spec.model.max_position_embeddings) {
+    return ConfigError(locate("data.sequence_length"), "data.sequence_length",
+                       Text(spec.data.sequence_length) +
+                           " is more than model.max_position_embeddings " +
+                           Text(spec.model.max_position_embeddings) +
+                           "; shorten it or raise that to " + Text(spec.data.sequence_length));
+  }
+  if (spec.data.tokenizer == "bytes" && spec.model.vocab_size < 256) {
+    return ConfigError(locate("model.vocab_size"), "model.vocab_size",
+                       Text(spec.model.vocab_size) +
+                           " is less than the 256 tokens of data.tokenizer bytes; set it to 256 or "
+                           "more");
+  }
+  return absl::OkStatus();
+}
+
+Status CheckMesh(const JobSpec& spec, const LocateKey& locate) {
+  for (const auto& [name, size] : spec.mesh.dcn_axes) {
+    for (const auto& [other, other_size] : spec.mesh.axes) {
+      if (name != other) continue;
+      return ConfigError(locate("mesh.dcn_axes"), "mesh.dcn_axes." + name,
+                         "axis " + name + " is in mesh.axes too (size " + Text(other_size) +
+                             "); give the part between slices another name, such as " + name +
+                             "_dcn");
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status CheckPipeline(const JobSpec& spec, const LocateKey& locate) {
+  const std::vector<int64_t>& layers = spec.pipeline.layers_per_stage;
+  if (layers.empty()) return absl::OkStatus();
+  const int64_t sum = std::accumulate(layers.begin(), layers.end(), int64_t{0});
+  if (sum == spec.model.num_hidden_layers) return absl::OkStatus();
+  return ConfigError(locate("pipeline.layers_per_stage"), "pipeline.layers_per_stage",
+                     "adds up to " + Text(sum) + ", but model.num_hidden_layers is " +
+                         Text(spec.model.num_hidden_layers) + "; change one of them by " +
+                         Text(std::abs(sum - spec.model.num_hidden_layers)));
+}
+
+Status CheckCheckpoint(const JobSpec& spec, const LocateKey& locate) {
+  if (spec.checkpoint.every == 0 || !spec.checkpoint.path.empty()) return absl::OkStatus();
+  return ConfigError(locate("checkpoint.every"), "checkpoint.every",
+                     Text(spec.checkpoint.every) +
+                         " steps, but there is no checkpoint.path to write to; set it, for example "
+                         "to ckpt");
+}
+
+}  // namespace
+
+Status FillDerivedKeys(const LocateKey& locate, bool tie_given, JobSpec* spec) {
+  ModelSpec& model = spec->model;
+  if (model.intermediate_size == 0) {
+    if (model.type == "llama") {
+      return ConfigError(locate("model.intermediate_size"), "model.intermediate_size",
+                         "required for llama; for example " +
+                             Text(std::max<int64_t>(1, (model.hidden_size * 8 / 3 + 7) / 8 * 8)) +
+                             ", which is 8/3 of hidden_size");
+    }
+    model.intermediate_size = 4 * model.hidden_size;
+  }
+  if (model.num_key_value_heads == 0) model.num_key_value_heads = model.num_attention_heads;
+  if (model.head_dim == 0) {
+    if (model.hidden_size % model.num_attention_heads != 0) {
+      return ConfigError(locate("model.num_attention_heads"), "model.num_attention_heads",
+                         Text(model.num_attention_heads) + " heads do not divide hidden_size " +
+                             Text(model.hidden_size) + "; try " +
+                             DivisorsNear(model.hidden_size, model.num_attention_heads) +
+                             ", or set head_dim");
+    }
+    model.head_dim = model.hidden_size / model.num_attention_heads;
+  }
+  if (!tie_given) model.tie_word_embeddings = model.type == "gpt2";
+  return absl::OkStatus();
+}
+
+Status CheckJob(const JobSpec& spec, const LocateKey& locate) {
+  for (const auto check :
+       {CheckName, CheckModel, CheckData, CheckMesh, CheckPipeline, CheckCheckpoint}) {
+    RETURN_IF_ERROR(check(spec, locate));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace trireme
