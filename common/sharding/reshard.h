@@ -37,11 +37,15 @@ struct ReshardStep {
 // Partial entries of `from` that `to` keeps stay partial (kMicrobatchAxis entries must be in both
 // or neither). `dims` carry padded sizes; every size must divide in `from` and `to`. Cost: bytes
 // over the fabric (DCN counted 16 times dearer) plus a small charge a step, so fewer steps win
-// ties. Errors: kInvalidArgument if `to` is partial over an axis that `from` is not, or shapes do
-// not divide.
+// ties. An axis that `to` leaves whole is never a split on the way, so an all-reduce stays one.
+// Errors: kInvalidArgument if `to` is partial over an axis that `from` is not, shapes do not
+// divide, or sums and maxima would be resolved together (their order matters).
 StatusOr<std::vector<ReshardStep>> PlanReshard(const Mesh& mesh, const std::vector<Dim>& dims,
                                                int64_t element_bytes, const Sharding& from,
                                                const Sharding& to);
+
+// One line a step. Example: "reduce_scatter SUM over (data) ici dim 1, 768 bytes\n".
+std::string ToText(const Mesh& mesh, const std::vector<ReshardStep>& steps);
 
 }  // namespace trireme
 
