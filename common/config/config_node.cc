@@ -29,6 +29,36 @@ class ViewBuffer : public std::streambuf {
   }
 };
 
+// Bytes of the UTF-8 character at the start of `text`, or 0 when there is none.
+size_t Utf8Length(std::string_view text) {
+  const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what lies beyond U+10FFFF.
+  if (lead == 0xe0 && byte(1) < 0xa0) return 0;
+  if (lead == 0xed && byte(1) >= 0xa0) return 0;
+  if (lead == 0xf0 && byte(1) < 0x90) return 0;
+  if (lead == 0xf4 && byte(1) >= 0x90) return 0;
+  return length;
+}
+
+// The 1-based line of the first byte that is not UTF-8, or 0.
+int64_t LineOfBadUtf8(std::string_view text) {
+  int64_t line = 1;
+  while (!text.empty()) {
+    if (text[0] == '\n') ++line;
+    const size_t length = Utf8Length(text);
+    if (length == 0) return line;
+    text.remove_prefix(length);
+  }
+  return 0;
+}
+
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(std::string_view file, bool numbered) : file_(file), numbered_(numbered) {}
@@ -171,6 +201,10 @@ StatusOr<ConfigNode> ReadConfig(std::string_view text, std::string_view file, bo
   if (static_cast<int64_t>(text.size()) > kMaxConfigBytes) {
     return InvalidArgument(std::string(file) + ": " + std::to_string(text.size()) +
                            " bytes; at most " + std::to_string(kMaxConfigBytes) + " are read");
+  }
+  if (const int64_t line = LineOfBadUtf8(text); line > 0) {
+    return InvalidArgument(std::string(file) + (numbered ? ":" + std::to_string(line) : "") +
+                           ": not valid UTF-8; save the file as UTF-8");
   }
   TreeBuilder builder(file, numbered);
   try {

@@ -37,7 +37,7 @@ struct ConfigNode {
 
 // Reads one YAML or JSON document; an empty one is a null node. `file` names it in `where` and in errors; when
 // `numbered` is false, `where` is `file` alone.
-// Errors: kInvalidArgument "job.yaml:7: ..." on bad syntax, a repeated key (with both lines), anchors, aliases, tags,
+// Errors: kInvalidArgument "job.yaml:7: ..." on bad syntax or UTF-8, a repeated key (with both lines), anchors, aliases, tags,
 // a second document, more than kMaxConfigBytes, or nesting deeper than kMaxConfigDepth.
 StatusOr<ConfigNode> ReadConfig(std::string_view text, std::string_view file, bool numbered = true);
 

@@ -30,8 +30,8 @@ JobKey AxesKey(std::string path, std::string default_text, Field field, std::str
     }
     AxisSizes axes;
     for (const auto& [name, value] : node.entries) {
+      RETURN_IF_ERROR(CheckAxisName(value, at, name));
       const std::string entry_path = JoinPath(at, name);
-      RETURN_IF_ERROR(CheckAxisName(value, entry_path, name));
       int64_t size = 0;
       const Status read = ReadInt(value, entry_path, {-1, int64_t{1} << 40}, &size);
       if (!read.ok() || size == 0) {
@@ -48,6 +48,17 @@ JobKey AxesKey(std::string path, std::string default_text, Field field, std::str
     return map;
   };
   return key;
+}
+
+// "embed" or "residual/position"; which names exist is for the mapping to say.
+Status CheckDimName(const ConfigNode& node, const std::string& path, std::string_view name) {
+  const size_t slash = name.find('/');
+  const bool good = slash == std::string_view::npos
+                        ? IsAxisName(name)
+                        : IsAxisName(name.substr(0, slash)) && IsAxisName(name.substr(slash + 1));
+  if (good) return absl::OkStatus();
+  return ConfigError(node.where, path,
+                     "expected a dim or region/dim of a-z, 0-9 and _, got " + ShowText(name));
 }
 
 // The axes of one mapping entry: a name, a list of names, or null.
@@ -79,6 +90,7 @@ JobKey MappingKey(std::string path, std::string default_text, Field field, std::
     }
     DimMapping mapping;
     for (const auto& [dim, value] : node.entries) {
+      RETURN_IF_ERROR(CheckDimName(value, at, dim));
       RETURN_IF_ERROR(ReadMappedAxes(value, JoinPath(at, dim), &mapping[dim]));
     }
     field(*spec) = std::move(mapping);

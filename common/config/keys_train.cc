@@ -14,7 +14,8 @@ JobKey StepCountKey(std::string path, Field field, std::string meaning) {
   key.write = [=](const JobSpec& spec) {
     const StepCount& count = field(spec);
     if (count.is_fraction) return nlohmann::ordered_json(count.value);
-    return nlohmann::ordered_json(std::to_string(static_cast<int64_t>(count.value)) + " steps");
+    const auto steps = static_cast<int64_t>(count.value);
+    return nlohmann::ordered_json(std::to_string(steps) + (steps == 1 ? " step" : " steps"));
   };
   return key;
 }

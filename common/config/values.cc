@@ -114,7 +114,9 @@ Status Expected(const ConfigNode& node, std::string_view path, std::string_view 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.size() > 64) return "";
   std::string nearest;
-  int64_t fewest = std::max<int64_t>(1, static_cast<int64_t>(word.size()) / 3) + 1;
+  // Two letters that changed places are two edits.
+  const int64_t allowed = std::max<int64_t>(word.size() < 4 ? 1 : 2, word.size() / 3);
+  int64_t fewest = allowed + 1;
   for (const std::string& candidate : candidates) {
     const int64_t edits = EditDistance(word, candidate);
     if (edits >= fewest || edits >= static_cast<int64_t>(candidate.size())) continue;
