@@ -1,6 +1,7 @@
-// What ranks say to each other: collectives over groups of ranks and point-to-point exchanges, every call with a
-// deadline. Reductions add in rank order (group member 0 first) whatever the transport, so results do not depend on
-// where ranks run. An abort, a peer's death or a passed deadline ends every later call with an error.
+// What ranks say to each other: collectives over groups of ranks and point-to-point exchanges,
+// every call with a deadline. Reductions add in rank order (group member 0 first) whatever the
+// transport, so results do not depend on where ranks run. An abort, a peer's death or a passed
+// deadline ends every later call with an error.
 #ifndef TRIREME_WORKER_COMM_COMMUNICATOR_H_
 #define TRIREME_WORKER_COMM_COMMUNICATOR_H_
 
@@ -26,16 +27,17 @@ struct ConstSpan {
   int64_t count = 0;
 };
 
-// Ranks in group order. `id` is the same number on all members and unique among the groups of the plan: it is checked
-// on the wire, so that two members in different calls get an error that names both calls instead of wrong numbers.
+// Ranks in group order. `id` is the same number on all members and unique among the groups of the
+// plan: it is checked on the wire, so that two members in different calls get an error that names
+// both calls instead of wrong numbers.
 struct GroupRanks {
   int32_t id = 0;
   std::vector<int32_t> ranks;
 };
 
 struct PeerMessage {
-  int32_t peer = 0;   // rank
-  int32_t tag = 0;    // same on both sides; messages between two ranks arrive in order
+  int32_t peer = 0;  // rank
+  int32_t tag = 0;   // same on both sides; messages between two ranks arrive in order
   void* data = nullptr;
   int64_t bytes = 0;
 };
@@ -61,8 +63,12 @@ class Communicator {
                           const std::vector<PeerMessage>& receives) = 0;
   virtual Status Barrier(const GroupRanks& group) = 0;
 
-  // Makes pending and later calls of this rank, and soon of its peers, return kAborted with `reason`. Thread-safe.
+  // Makes pending and later calls of this rank, and soon of its peers, return kAborted with
+  // `reason`. Thread-safe.
   virtual void Abort(const std::string& reason) = 0;
+
+  // Where in the schedule this rank is, for the flight recorder. Costs a few stores.
+  virtual void SetProgress(int64_t step, int32_t item, int32_t instruction) {}
 };
 
 }  // namespace trireme
