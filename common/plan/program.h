@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/ir/attrs.h"
 #include "common/ir/graph.h"
+#include "common/mesh/mesh.h"
 #include "common/sharding/sharding.h"
 
 namespace trireme {
@@ -162,6 +164,7 @@ struct StageProgram {
   bool operator==(const StageProgram&) const = default;
 
   const std::vector<Instance>& instances(Phase phase) const;
+  int64_t SlotBytes(Pool pool) const;   // from one slot to the next: PoolSize::bytes, 64-byte aligned
   int64_t PoolBytes(Pool pool) const;   // all slots
   int64_t ArenaBytes() const;           // pools laid one after the other, each 64-byte aligned
   int64_t PoolOffset(Pool pool) const;  // in the arena

@@ -1,5 +1,6 @@
-// A StageProgram seen from one rank: index maps evaluated, groups listed as ranks, operands as (pool, byte offset). The
-// executor and the lockstep interpreter both run this form, so neither can disagree with the other about addresses.
+// A StageProgram seen from one rank: index maps evaluated, groups listed as ranks, operands as
+// (pool, byte offset). The executor and the lockstep interpreter both run this form, so neither can
+// disagree with the other about addresses.
 #ifndef TRIREME_COMMON_PLAN_RESOLVE_H_
 #define TRIREME_COMMON_PLAN_RESOLVE_H_
 
@@ -25,7 +26,7 @@ struct ResolvedInstruction {
   Attrs attrs;                          // with index attributes filled in
   std::vector<ResolvedOperand> in;
   std::vector<ResolvedOperand> out;
-  std::vector<int32_t> group;           // ranks in group order; empty for kernels
+  std::vector<int32_t> group;  // ranks in group order; empty for kernels
 };
 
 // All instructions of the instances of `phase`, in order. `program` must outlive the result.
