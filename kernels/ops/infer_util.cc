@@ -1,6 +1,8 @@
 // The checks behind infer_util.h.
 #include "kernels/ops/infer_util.h"
 
+#include "kernels/ops/graph_builder.h"
+
 namespace trireme {
 namespace {
 
@@ -62,16 +64,12 @@ Status CheckLike(const Graph& graph, const Node& node, int i, const std::vector<
 Status CheckBroadcast(const Graph& graph, const Node& node, int big, int small) {
   RETURN_IF_ERROR(CheckDType(graph, node, small, In(graph, node, big).dtype));
   const std::vector<Dim>& dims = In(graph, node, big).dims;
-  size_t next = 0;
-  for (const Dim& dim : In(graph, node, small).dims) {
-    while (next < dims.size() && dims[next].name != dim.name) ++next;
-    if (next == dims.size() || dims[next].size != dim.size) {
-      return OperandError(graph, node, small,
-                          "its dims must be some of " + ToText(dims) + " in the same order");
-    }
-    ++next;
+  const std::vector<Dim>& last = In(graph, node, small).dims;
+  const int skipped = static_cast<int>(dims.size()) - static_cast<int>(last.size());
+  if (skipped >= 0 && SameDims(DimRange(dims, skipped, static_cast<int>(dims.size())), last)) {
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return OperandError(graph, node, small, "its dims must be the last dims of " + ToText(dims));
 }
 
 bool SameDims(const std::vector<Dim>& a, const std::vector<Dim>& b) {
@@ -94,6 +92,10 @@ std::string NameList(const std::vector<Dim>& dims) {
 
 DType StatisticDType(DType dtype) {
   return dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+}
+
+std::string GradName(const GradArgs& args, int i) {
+  return "d." + In(args.builder.graph(), args.node, i).name;
 }
 
 double Elements(const Value& value) {

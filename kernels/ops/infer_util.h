@@ -34,7 +34,8 @@ Status CheckDims(const Graph& graph, const Node& node, int i, const std::vector<
 // Dims as `dims` and type `dtype`.
 Status CheckLike(const Graph& graph, const Node& node, int i, const std::vector<Dim>& dims,
                  DType dtype);
-// Input `small` has input `big`'s type, and its dims are some of input `big`'s in the same order.
+// Input `small` has input `big`'s type, and its dims are the last of input `big`'s (so that a kernel, which sees sizes and
+// no names, knows which they are).
 Status CheckBroadcast(const Graph& graph, const Node& node, int big, int small);
 
 // Same names and logical sizes.
@@ -45,6 +46,8 @@ std::vector<Dim> DimRange(const std::vector<Dim>& dims, int begin, int end);
 std::string NameList(const std::vector<Dim>& dims);
 // Type of a statistic that goes with a tensor of `dtype`: float64 for float64, else float32.
 DType StatisticDType(DType dtype);
+// Name for the gradient of input `i` of the node: "d." and the input's name.
+std::string GradName(const GradArgs& args, int i);
 // Physical elements of a value.
 double Elements(const Value& value);
 // Bytes of all operands and outputs, each once.

@@ -1,0 +1,54 @@
+// Rule of attention: softmax(q k^T * scale) v with a causal mask by positions inside segments, and
+// grouped kv heads. Keeps the logarithm of the softmax's denominator for the backward.
+#include "kernels/ops/attention/operands.h"
+#include "kernels/ops/graph_builder.h"
+#include "kernels/ops/infer_util.h"
+
+namespace trireme {
+namespace {
+
+StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
+  RETURN_IF_ERROR(CheckCount(graph, node, 7));
+  RETURN_IF_ERROR(CheckAttention(graph, node, kAttention));
+  const Value& q = In(graph, node, 0);
+  return std::vector<ValueType>{{q.dims, q.dtype},
+                                {DimRange(q.dims, 0, 3), StatisticDType(q.dtype)}};
+}
+
+std::vector<std::string> Whole(const Graph& graph, const Node& node) {
+  return AttentionWhole(graph, node, kAttention);
+}
+
+std::vector<IndexAttr> Index(const Graph& graph, const Node& node) {
+  return AttentionIndex(graph, node, kAttention);
+}
+
+OpCost Cost(const Graph& graph, const Node& node) {
+  return {.flops = 2 * AttentionFlops(graph, node, kAttention), .bytes = OperandBytes(graph, node)};
+}
+
+void Grad(GradArgs& args) {
+  CHECK_EQ(args.output_grads[1], -1) << "attention's lse has no gradient";
+  if (args.output_grads[0] < 0) return;
+  const Node& node = args.node;
+  const std::vector<int> grads = args.builder.Add(
+      "attention_grad",
+      {{"scale", node.attrs.GetDouble("scale")}, {"query_group", node.attrs.GetInt("query_group")}},
+      {args.output_grads[0], node.inputs[0], node.inputs[1], node.inputs[2], node.outputs[0],
+       node.outputs[1], node.inputs[3], node.inputs[4], node.inputs[5], node.inputs[6]},
+      GradName(args, 0));
+  for (int i = 0; i < 3; ++i) args.input_grads[i] = grads[i];
+}
+
+}  // namespace
+
+OpRule Rule_attention() {
+  return {.name = "attention",
+          .infer = Infer,
+          .whole = Whole,
+          .grad = Grad,
+          .cost = Cost,
+          .index_attrs = Index};
+}
+
+}  // namespace trireme

@@ -1,0 +1,33 @@
+// Rule of layer_norm_grad: gradients of layer_norm for x, w and b.
+#include "kernels/ops/graph_builder.h"
+#include "kernels/ops/infer_util.h"
+
+namespace trireme {
+namespace {
+
+StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
+  RETURN_IF_ERROR(CheckCount(graph, node, 5));
+  RETURN_IF_ERROR(CheckFloat(graph, node, 0));
+  const Value& dy = In(graph, node, 0);
+  if (dy.dims.empty()) return OperandError(graph, node, 0, "must have a normalised dim");
+  const std::vector<Dim> rows = DimRange(dy.dims, 0, static_cast<int>(dy.dims.size()) - 1);
+  RETURN_IF_ERROR(CheckLike(graph, node, 1, dy.dims, dy.dtype));
+  RETURN_IF_ERROR(CheckLike(graph, node, 2, {dy.dims.back()}, dy.dtype));
+  RETURN_IF_ERROR(CheckLike(graph, node, 3, rows, StatisticDType(dy.dtype)));
+  RETURN_IF_ERROR(CheckLike(graph, node, 4, rows, StatisticDType(dy.dtype)));
+  const ValueType column{{dy.dims.back()}, dy.dtype};
+  return std::vector<ValueType>{{dy.dims, dy.dtype}, column, column};
+}
+
+std::vector<std::string> Whole(const Graph& graph, const Node& node) {
+  return {In(graph, node, 0).dims.back().name};
+}
+
+}  // namespace
+
+OpRule Rule_layer_norm_grad() {
+  return {
+      .name = "layer_norm_grad", .infer = Infer, .whole = Whole, .accumulating_outputs = {1, 2}};
+}
+
+}  // namespace trireme
