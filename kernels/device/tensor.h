@@ -11,7 +11,8 @@
 
 namespace trireme {
 
-// Borrowed memory; `data` is a device address when the stream is a GPU's. Kernels never write to their inputs.
+// Borrowed memory; `data` is a device address when the stream is a GPU's. Kernels never write to
+// their inputs.
 struct Tensor {
   DType dtype = DType::kFloat32;
   void* data = nullptr;
