@@ -24,7 +24,7 @@ void Grad(GradArgs& args) {
   if (dy < 0) return;
   const std::vector<int>& in = args.node.inputs;
   const std::vector<int> grads =
-      args.builder.Add("combine_grad", {}, {dy, in[0], in[1], in[2]}, "dcombine");
+      args.builder.Add("combine_grad", {}, {dy, in[0], in[1], in[2]}, GradName(args, 0));
   args.input_grads[0] = grads[0];
   args.input_grads[2] = grads[1];
 }

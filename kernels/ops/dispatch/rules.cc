@@ -35,8 +35,9 @@ std::vector<std::string> Whole(const Graph& graph, const Node& node) {
 void Grad(GradArgs& args) {
   const int rows_grad = args.output_grads[0];
   if (rows_grad < 0) return;
-  args.input_grads[0] = args.builder.Add1(
-      "dispatch_grad", {}, {rows_grad, args.node.outputs[1], args.node.inputs[1]}, "dtokens");
+  args.input_grads[0] =
+      args.builder.Add1("dispatch_grad", {}, {rows_grad, args.node.outputs[1], args.node.inputs[1]},
+                        GradName(args, 0));
 }
 
 std::vector<IndexAttr> IndexAttrs(const Graph&, const Node&) {

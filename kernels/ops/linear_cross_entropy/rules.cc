@@ -31,7 +31,7 @@ void Grad(GradArgs& args) {
   const int lse = args.node.outputs[1];
   const std::vector<int> grads = args.builder.Add(
       "linear_cross_entropy_grad", {{"vocab_size", args.node.attrs.GetInt("vocab_size")}},
-      {in[kX], in[kW], in[kTargets], in[kWeights], lse, loss_grad}, "dhead");
+      {in[kX], in[kW], in[kTargets], in[kWeights], lse, loss_grad}, GradName(args, kX));
   args.input_grads[kX] = grads[0];
   args.input_grads[kW] = grads[1];
 }

@@ -1,7 +1,5 @@
-// Sum over all dims that are not kept. Attributes: keep, a comma list of dim names in x's order;
-// dims, the names of all of x's dims, needed where the kept ones are not x's last (kernels see no
-// names); dtype, the output's type (x's when absent).
-#include "kernels/ops/reduce_sum/kept.h"
+// Sum over leading dims. The attribute keep is the comma list of the names of x's last dims, "" for
+// none; dtype is the output's type (x's when absent).
 #include "kernels/ops/signature.h"
 
 namespace trireme {
@@ -14,29 +12,19 @@ StatusOr<DType> OutputType(const Graph& graph, const Node& node) {
   return OpError(node, "dtype must be float32 or float64");
 }
 
+// Kernels see sizes and no names, so they could not tell which dims to keep if these were not the
+// last.
 StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
   RETURN_IF_ERROR(BindOperands(graph, node, "x:float[...]").status());
   RETURN_IF_ERROR(CheckAttrs(node, {"keep"}));
-  const std::vector<Dim>& x_dims = In(graph, node, 0).dims;
-  if (node.attrs.Has("dims") && node.attrs.GetString("dims") != NameList(x_dims)) {
-    return OperandError(graph, node, 0, "the attribute dims must be " + NameList(x_dims));
-  }
-  const std::string& keep = node.attrs.GetString("keep");
-  if (SplitNames(keep).size() > x_dims.size()) {
-    return OperandError(graph, node, 0, "cannot keep " + keep);
-  }
-  std::vector<Dim> dims;
-  for (const int i : KeptDims(node.attrs, static_cast<int>(x_dims.size()))) {
-    dims.push_back(x_dims[i]);
-  }
-  if (NameList(dims) != keep) {
-    return OperandError(graph, node, 0,
-                        "cannot keep " + keep +
-                            ": name dims of it in its order, and give the attribute dims where "
-                            "they are not its last ones");
-  }
   ASSIGN_OR_RETURN(const DType dtype, OutputType(graph, node));
-  return std::vector<ValueType>{{dims, dtype}};
+  const std::string& keep = node.attrs.GetString("keep");
+  const std::vector<Dim>& dims = In(graph, node, 0).dims;
+  for (size_t begin = 0; begin <= dims.size(); ++begin) {
+    const std::vector<Dim> last(dims.begin() + static_cast<int64_t>(begin), dims.end());
+    if (NameList(last) == keep) return std::vector<ValueType>{{last, dtype}};
+  }
+  return OperandError(graph, node, 0, "cannot keep '" + keep + "': name its last dims, in order");
 }
 
 OpCost Cost(const Graph& graph, const Node& node) {

@@ -29,9 +29,9 @@ std::vector<std::string> Whole(const Graph& graph, const Node& node) {
 void Grad(GradArgs& args) {
   const int weights_grad = args.output_grads[1];
   if (weights_grad < 0) return;
-  args.input_grads[0] =
-      args.builder.Add1("route_grad", {{"k", args.node.attrs.GetInt("k")}},
-                        {weights_grad, args.node.inputs[0], args.node.outputs[0]}, "dlogits");
+  args.input_grads[0] = args.builder.Add1("route_grad", {{"k", args.node.attrs.GetInt("k")}},
+                                          {weights_grad, args.node.inputs[0], args.node.outputs[0]},
+                                          GradName(args, 0));
 }
 
 OpCost Cost(const Graph& graph, const Node& node) {
