@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include "common/config/lr_schedule.h"
 #include "common/config/values.h"
 
 namespace trireme {
@@ -68,8 +69,9 @@ Status CheckModel(const JobSpec& spec, const LocateKey& locate) {
   }
   if (model.type == "llama" && model.head_dim % 2 != 0) {
     return ConfigError(locate("model.head_dim"), "model.head_dim",
-                       Text(model.head_dim) + " is odd, and llama's rotary embedding turns pairs; "
-                                              "make it even, or change hidden_size or heads");
+                       Text(model.head_dim) +
+                           " is odd, and llama's rotary embedding turns pairs; "
+                           "make it even, or change hidden_size or heads");
   }
   const MoeSpec& moe = model.moe;
   if (moe.num_experts > 0 && moe.num_experts_per_tok > moe.num_experts) {
@@ -104,6 +106,12 @@ Status CheckData(const JobSpec& spec, const LocateKey& locate) {
                            "more");
   }
   return absl::OkStatus();
+}
+
+Status CheckSchedule(const JobSpec& spec, const LocateKey& locate) {
+  const Status status =
+      LearningRateSchedule::Create(spec.optimizer, spec.schedule, spec.train.steps).status();
+  return Annotate(status, locate("schedule") + ": schedule");
 }
 
 Status CheckMesh(const JobSpec& spec, const LocateKey& locate) {
@@ -167,8 +175,8 @@ Status FillDerivedKeys(const LocateKey& locate, bool tie_given, JobSpec* spec) {
 }
 
 Status CheckJob(const JobSpec& spec, const LocateKey& locate) {
-  for (const auto check :
-       {CheckName, CheckModel, CheckData, CheckMesh, CheckPipeline, CheckCheckpoint}) {
+  for (const auto check : {CheckName, CheckModel, CheckData, CheckSchedule, CheckMesh,
+                           CheckPipeline, CheckCheckpoint}) {
     RETURN_IF_ERROR(check(spec, locate));
   }
   return absl::OkStatus();

@@ -1,4 +1,5 @@
-// Builds the tree from yaml-cpp's events. Its exceptions end here; ours (ReadStop) only travels through it.
+// Builds the tree from yaml-cpp's events. Its exceptions end here; ours (ReadStop) only travels
+// through it.
 #include "common/config/config_node.h"
 
 #include <exception>
@@ -103,7 +104,8 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
  private:
-  // A list or map whose end has not been seen. Pointers into a parent stay good: only the innermost one grows.
+  // A list or map whose end has not been seen. Pointers into a parent stay good: only the innermost
+  // one grows.
   struct Frame {
     ConfigNode* node;
     std::string path;
@@ -127,7 +129,8 @@ class TreeBuilder : public YAML::EventHandler {
     return node;
   }
 
-  // Puts a finished value or an opened collection where it belongs; a key of a map waits for its value.
+  // Puts a finished value or an opened collection where it belongs; a key of a map waits for its
+  // value.
   ConfigNode* Place(const YAML::Mark& mark, ConfigNode node) {
     if (open_.empty()) {
       root_ = std::move(node);

@@ -1,5 +1,6 @@
-// A YAML or JSON document as a plain tree in which every value knows where it was written, so that errors can say so.
-// What makes documents dangerous (anchors, aliases, tags, great depth or size) is refused while reading.
+// A YAML or JSON document as a plain tree in which every value knows where it was written, so that
+// errors can say so. What makes documents dangerous (anchors, aliases, tags, great depth or size)
+// is refused while reading.
 #ifndef TRIREME_COMMON_CONFIG_CONFIG_NODE_H_
 #define TRIREME_COMMON_CONFIG_CONFIG_NODE_H_
 
@@ -20,9 +21,9 @@ struct ConfigNode {
   enum class Kind : uint8_t { kNull, kScalar, kList, kMap };
 
   Kind kind = Kind::kNull;
-  std::string where;    // "job.yaml:7", or "--set train.steps"
-  std::string text;     // of a scalar
-  bool quoted = false;  // a scalar in quotes is never a number
+  std::string where;                                        // "job.yaml:7", or "--set train.steps"
+  std::string text;                                         // of a scalar
+  bool quoted = false;                                      // a scalar in quotes is never a number
   std::vector<ConfigNode> items;                            // of a list
   std::vector<std::pair<std::string, ConfigNode>> entries;  // of a map, in order, no repeats
 
@@ -35,10 +36,10 @@ struct ConfigNode {
   const ConfigNode* Find(std::string_view key) const;
 };
 
-// Reads one YAML or JSON document; an empty one is a null node. `file` names it in `where` and in errors; when
-// `numbered` is false, `where` is `file` alone.
-// Errors: kInvalidArgument "job.yaml:7: ..." on bad syntax or UTF-8, a repeated key (with both lines), anchors, aliases, tags,
-// a second document, more than kMaxConfigBytes, or nesting deeper than kMaxConfigDepth.
+// Reads one YAML or JSON document; an empty one is a null node. `file` names it in `where` and in
+// errors; when `numbered` is false, `where` is `file` alone. Errors: kInvalidArgument "job.yaml:7:
+// ..." on bad syntax or UTF-8, a repeated key (with both lines), anchors, aliases, tags, a second
+// document, more than kMaxConfigBytes, or nesting deeper than kMaxConfigDepth.
 StatusOr<ConfigNode> ReadConfig(std::string_view text, std::string_view file, bool numbered = true);
 
 // How an error shows a value: 12, "ten", nothing, a list, a map. At most 60 characters.

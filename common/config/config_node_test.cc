@@ -32,7 +32,8 @@ TEST(ReadConfig, ReadsJsonWithTabsAndEscapes) {
 }
 
 TEST(ReadConfig, RefusesWhatIsNotUtf8) {
-  for (const char* bad : {"\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\x80"}) {
+  for (const char* bad :
+       {"\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\x80"}) {
     EXPECT_EQ(ReadConfig(std::string("a: 1\nb: ") + bad, "f").status().message(),
               "f:2: not valid UTF-8; save the file as UTF-8");
   }
@@ -50,8 +51,7 @@ TEST(ReadConfig, RefusesKeysThatAreNotNames) {
 TEST(ReadConfig, NamesTheFullPathOfARepeatedKey) {
   const StatusOr<ConfigNode> root = ReadConfig("a:\n  - {}\n  - {b: 1,\n     b: 2}", "f");
   ASSERT_FALSE(root.ok());
-  EXPECT_EQ(root.status().message(),
-            "f:4: a.1.b: given twice, first at f:3; keep one of the two");
+  EXPECT_EQ(root.status().message(), "f:4: a.1.b: given twice, first at f:3; keep one of the two");
 }
 
 TEST(ShowNode, IsShortAndPrintable) {

@@ -17,8 +17,9 @@ namespace trireme {
 struct DeviceKind {
   std::string name;          // "cpu", "a100-80", "h100", "h200", "b200"
   int64_t memory_bytes = 0;  // 0 = not limited by the plan (cpu: the host's memory)
-  int64_t reserve_bytes = 0; // device context, communicator buffers, library workspace: not ours to plan with
-  std::string source;        // where memory_bytes comes from
+  int64_t reserve_bytes =
+      0;  // device context, communicator buffers, library workspace: not ours to plan with
+  std::string source;  // where memory_bytes comes from
 };
 
 // Errors: kInvalidArgument listing the known kinds.
@@ -26,7 +27,7 @@ StatusOr<DeviceKind> FindDeviceKind(std::string_view name);
 
 struct Host {
   std::string name;
-  int64_t slice = 0;    // hosts with the same number share ICI
+  int64_t slice = 0;  // hosts with the same number share ICI
   int64_t devices = 1;
 };
 
@@ -42,7 +43,8 @@ struct Topology {
 // Errors as ParseJob's: file, line, path, what would be right; slices of unequal size are named.
 StatusOr<Topology> ParseFleet(std::string_view text, std::string_view file);
 
-// Sorts hosts by (slice, name), renumbers slices from 0 and checks that they hold equally many devices.
+// Sorts hosts by (slice, name), renumbers slices from 0 and checks that they hold equally many
+// devices.
 StatusOr<Topology> MakeTopology(DeviceKind device, std::vector<Host> hosts);
 
 }  // namespace trireme

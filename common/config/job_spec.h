@@ -1,5 +1,5 @@
-// A job as data: everything the user declares, validated. Parsed from YAML or JSON by parse.h, whose one table also
-// generates the reference page.
+// A job as data: everything the user declares, validated. Parsed from YAML or JSON by parse.h,
+// whose one table also generates the reference page.
 #ifndef TRIREME_COMMON_CONFIG_JOB_SPEC_H_
 #define TRIREME_COMMON_CONFIG_JOB_SPEC_H_
 
@@ -13,22 +13,24 @@
 
 namespace trireme {
 
-// Toy mixture of experts: every block's MLP becomes num_experts SwiGLU experts behind a softmax top-k router.
+// Toy mixture of experts: every block's MLP becomes num_experts SwiGLU experts behind a softmax
+// top-k router.
 struct MoeSpec {
-  int64_t num_experts = 0;          // 0 = dense
+  int64_t num_experts = 0;  // 0 = dense
   int64_t num_experts_per_tok = 2;
-  double capacity_factor = 0;       // 0 = room for every token, nothing dropped
+  double capacity_factor = 0;  // 0 = room for every token, nothing dropped
   bool operator==(const MoeSpec&) const = default;
 };
 
 struct ModelSpec {
-  std::string type;  // "llama", "gpt2"; the table of architectures is in coordinator/compiler/models
+  std::string
+      type;  // "llama", "gpt2"; the table of architectures is in coordinator/compiler/models
   int64_t hidden_size = 0;
   int64_t intermediate_size = 0;
   int64_t num_hidden_layers = 0;
   int64_t num_attention_heads = 0;
-  int64_t num_key_value_heads = 0;   // default: num_attention_heads
-  int64_t head_dim = 0;              // default: hidden_size / num_attention_heads
+  int64_t num_key_value_heads = 0;  // default: num_attention_heads
+  int64_t head_dim = 0;             // default: hidden_size / num_attention_heads
   int64_t vocab_size = 0;
   int64_t max_position_embeddings = 0;
   double norm_eps = 1e-5;
@@ -56,7 +58,8 @@ enum class RematPolicy : uint8_t { kNone, kBlock };
 struct TrainSpec {
   int64_t steps = 0;
   int64_t global_batch_size = 0;
-  int64_t microbatch_size = 0;  // sequences per data-parallel replica; 0 = all at once; clamped to batch / replicas
+  int64_t microbatch_size =
+      0;  // sequences per data-parallel replica; 0 = all at once; clamped to batch / replicas
   int64_t seed = 0;
   RematPolicy remat = RematPolicy::kNone;
   bool operator==(const TrainSpec&) const = default;
@@ -83,7 +86,7 @@ struct StepCount {
 struct ScheduleSpec {
   std::string type = "cosine";  // constant, cosine, linear, inv_sqrt, inv
   StepCount warmup{true, 0.01};
-  StepCount decay{true, -1};    // < 0: all that is left after warmup
+  StepCount decay{true, -1};  // < 0: all that is left after warmup
   StepCount rewarmup{true, 0};
   double min_ratio = 0.1;
   int64_t cycles = 1;
@@ -112,14 +115,15 @@ struct MeshSpec {
 
 struct PipelineSpec {
   std::string order = "1f1b";
-  std::vector<int64_t> layers_per_stage;  // empty: as even as can be, the first stages take the rest
+  std::vector<int64_t>
+      layers_per_stage;  // empty: as even as can be, the first stages take the rest
   bool operator==(const PipelineSpec&) const = default;
 };
 
 struct CheckpointSpec {
-  std::string path;      // empty: no checkpoints
-  int64_t every = 0;     // steps; 0: only after the last step
-  std::string load;      // a checkpoint folder to start from; empty: the newest under `path`, if any
+  std::string path;   // empty: no checkpoints
+  int64_t every = 0;  // steps; 0: only after the last step
+  std::string load;   // a checkpoint folder to start from; empty: the newest under `path`, if any
   bool operator==(const CheckpointSpec&) const = default;
 };
 

@@ -1,4 +1,5 @@
-// Makes rows of the table for the usual kinds of values; a row of another kind sets `read` and `write` itself.
+// Makes rows of the table for the usual kinds of values; a row of another kind sets `read` and
+// `write` itself.
 #ifndef TRIREME_COMMON_CONFIG_KEY_MAKERS_H_
 #define TRIREME_COMMON_CONFIG_KEY_MAKERS_H_
 
@@ -10,7 +11,8 @@
 #include "common/config/values.h"
 
 // Reads and writes one member of a JobSpec: TRIREME_FIELD(train.steps).
-#define TRIREME_FIELD(member) [](auto& spec) -> auto& { return spec.member; }
+#define TRIREME_FIELD(member) \
+  [](auto& spec) -> auto& { return spec.member; }
 
 namespace trireme {
 

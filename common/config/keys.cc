@@ -8,8 +8,9 @@ namespace trireme {
 const std::vector<JobKey>& JobKeys() {
   static const auto* const keys = [] {
     auto* all = new std::vector<JobKey>();
-    for (const auto section : {NameKeys, ModelKeys, DataKeys, TrainKeys, OptimizerKeys, ScheduleKeys,
-                               PrecisionKeys, MeshKeys, PipelineKeys, CheckpointKeys}) {
+    for (const auto section :
+         {NameKeys, ModelKeys, DataKeys, TrainKeys, OptimizerKeys, ScheduleKeys, PrecisionKeys,
+          MeshKeys, PipelineKeys, CheckpointKeys}) {
       for (JobKey& key : section()) all->push_back(std::move(key));
     }
     return all;

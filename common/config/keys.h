@@ -1,5 +1,6 @@
-// The one table of job keys. A row says how a key is called, what it takes, what it means, and how it is read into a
-// JobSpec and written back; parsing, canonical JSON and the reference page all walk these rows.
+// The one table of job keys. A row says how a key is called, what it takes, what it means, and how
+// it is read into a JobSpec and written back; parsing, canonical JSON and the reference page all
+// walk these rows.
 #ifndef TRIREME_COMMON_CONFIG_KEYS_H_
 #define TRIREME_COMMON_CONFIG_KEYS_H_
 

@@ -118,9 +118,10 @@ const std::vector<std::string>& ReduceChoices() {
 }
 
 JobKey ReduceKey() {
-  JobKey key{"mesh.reduce", "microbatch or step, or a map of these, {ici: ..., dcn: ...}",
-             "When a gradient is summed over data replicas: after every microbatch (less memory) or "
-             "once a step (less traffic). A map says it for each fabric; one word is for both."};
+  JobKey key{
+      "mesh.reduce", "microbatch or step, or a map of these, {ici: ..., dcn: ...}",
+      "When a gradient is summed over data replicas: after every microbatch (less memory) or "
+      "once a step (less traffic). A map says it for each fabric; one word is for both."};
   key.read = [](const ConfigNode& node, const std::string& at, JobSpec* spec) -> Status {
     if (!node.is_map()) {
       RETURN_IF_ERROR(ReadEnum(node, at, ReduceChoices(), &spec->mesh.reduce_ici));
@@ -154,12 +155,13 @@ std::vector<JobKey> MeshKeys() {
               "axis; data becomes 1 when another axis has -1."),
       AxesKey("mesh.dcn_axes", "{replica_dcn: -1}", TRIREME_FIELD(mesh.dcn_axes),
               "Axes between slices (DCN), laid over the default."),
-      MappingKey("mesh.shared_mapping",
-                 "{mlp: model, heads: model, vocab: model, position: context, expert: expert, "
-                 "layers: stage}; kv_heads follows heads",
-                 TRIREME_FIELD(mesh.mapping.shared),
-                 "Which axes split which dims, for activations and parameters. Entries are laid over "
-                 "the default; null unmaps. Axes the mesh lacks drop out."),
+      MappingKey(
+          "mesh.shared_mapping",
+          "{mlp: model, heads: model, vocab: model, position: context, expert: expert, "
+          "layers: stage}; kv_heads follows heads",
+          TRIREME_FIELD(mesh.mapping.shared),
+          "Which axes split which dims, for activations and parameters. Entries are laid over "
+          "the default; null unmaps. Axes the mesh lacks drop out."),
       MappingKey("mesh.compute_mapping",
                  "{batch: [replica_dcn, replica, data]}, and expert when that axis exists",
                  TRIREME_FIELD(mesh.mapping.compute),

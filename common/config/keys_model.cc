@@ -52,14 +52,14 @@ std::vector<JobKey> MoeKeys() {
 }  // namespace
 
 std::vector<JobKey> NameKeys() {
-  return {Required(TextKey("name", TRIREME_FIELD(name),
-                           "What the job is called: 1 to 63 of a-z, 0-9 and -."))};
+  return {Required(
+      TextKey("name", TRIREME_FIELD(name), "What the job is called: 1 to 63 of a-z, 0-9 and -."))};
 }
 
 std::vector<JobKey> ModelKeys() {
   std::vector<JobKey> keys = {
-      Required(ChoiceKey("model.type", {"llama", "gpt2"}, TRIREME_FIELD(model.type),
-                         "Architecture.")),
+      Required(
+          ChoiceKey("model.type", {"llama", "gpt2"}, TRIREME_FIELD(model.type), "Architecture.")),
       Required(IntKey("model.hidden_size", {1, 131072}, TRIREME_FIELD(model.hidden_size),
                       "Width of the residual stream.")),
       WithDefault("gpt2: 4 * hidden_size; llama: required",
@@ -69,10 +69,10 @@ std::vector<JobKey> ModelKeys() {
                       "Blocks.")),
       Required(IntKey("model.num_attention_heads", {1, 4096},
                       TRIREME_FIELD(model.num_attention_heads), "Query heads of a block.")),
-      WithDefault("num_attention_heads",
-                  IntKey("model.num_key_value_heads", {1, 4096},
-                         TRIREME_FIELD(model.num_key_value_heads),
-                         "Key and value heads; divides num_attention_heads.")),
+      WithDefault(
+          "num_attention_heads",
+          IntKey("model.num_key_value_heads", {1, 4096}, TRIREME_FIELD(model.num_key_value_heads),
+                 "Key and value heads; divides num_attention_heads.")),
       WithDefault("hidden_size / num_attention_heads",
                   IntKey("model.head_dim", {1, 4096}, TRIREME_FIELD(model.head_dim),
                          "Width of one head; even for llama, whose rotary embedding turns pairs.")),

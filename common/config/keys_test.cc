@@ -1,4 +1,5 @@
-// The table of keys: every row is complete, no path is given twice, and what a row writes it reads back.
+// The table of keys: every row is complete, no path is given twice, and what a row writes it reads
+// back.
 #include "common/config/keys.h"
 
 #include <gtest/gtest.h>

@@ -55,7 +55,8 @@ JobKey BetasKey() {
   return key;
 }
 
-// Only float32 trains now; the others of ParseDType are refused by name rather than accepted and ignored.
+// Only float32 trains now; the others of ParseDType are refused by name rather than accepted and
+// ignored.
 template <typename Field>
 JobKey FloatTypeKey(std::string path, Field field, std::string meaning) {
   JobKey key{std::move(path), "float32", std::move(meaning)};
@@ -77,7 +78,8 @@ JobKey LayersPerStageKey() {
              "Blocks of each stage; they add up to model.num_hidden_layers. Empty: as even as can "
              "be, the first stages take the rest."};
   key.read = [](const ConfigNode& node, const std::string& at, JobSpec* spec) {
-    if (!node.is_list()) return Expected(node, at, "a list of whole numbers, for example [3, 3, 2]");
+    if (!node.is_list())
+      return Expected(node, at, "a list of whole numbers, for example [3, 3, 2]");
     std::vector<int64_t> layers(node.items.size());
     for (size_t i = 0; i < layers.size(); ++i) {
       const std::string item_path = JoinPath(at, std::to_string(i));
@@ -110,9 +112,10 @@ std::vector<JobKey> TrainKeys() {
                       "Optimizer steps of the whole job.")),
       Required(IntKey("train.global_batch_size", {1, 16777216},
                       TRIREME_FIELD(train.global_batch_size), "Sequences of a step.")),
-      IntKey("train.microbatch_size", {0, 16777216}, TRIREME_FIELD(train.microbatch_size),
-             "Sequences that a data-parallel replica works on at once; clamped to global_batch_size "
-             "/ replicas. Changes memory and speed, never the model. 0: all at once."),
+      IntKey(
+          "train.microbatch_size", {0, 16777216}, TRIREME_FIELD(train.microbatch_size),
+          "Sequences that a data-parallel replica works on at once; clamped to global_batch_size "
+          "/ replicas. Changes memory and speed, never the model. 0: all at once."),
       IntKey("train.seed", {0}, TRIREME_FIELD(train.seed),
              "Decides initial weights and data order."),
       EnumKey("train.remat", {"none", "block"}, TRIREME_FIELD(train.remat),
@@ -166,8 +169,9 @@ std::vector<JobKey> PrecisionKeys() {
 
 std::vector<JobKey> PipelineKeys() {
   return {
-      ChoiceKey("pipeline.order", {"gpipe", "1f1b"}, TRIREME_FIELD(pipeline.order),
-                "Order of microbatches over stages, when the mesh has the axis that layers map to."),
+      ChoiceKey(
+          "pipeline.order", {"gpipe", "1f1b"}, TRIREME_FIELD(pipeline.order),
+          "Order of microbatches over stages, when the mesh has the axis that layers map to."),
       LayersPerStageKey(),
   };
 }

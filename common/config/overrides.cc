@@ -37,13 +37,14 @@ StatusOr<ConfigNode*> Child(ConfigNode* node, const std::string& part, const std
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
     const bool good = error == std::errc() && end == part.data() + part.size();
     if (good && index < node->items.size()) return &node->items[index];
-    return ConfigError(where, path, "expected an index below " +
-                                        std::to_string(node->items.size()) + " of the list, got " +
-                                        ShowText(part));
+    return ConfigError(where, path,
+                       "expected an index below " + std::to_string(node->items.size()) +
+                           " of the list, got " + ShowText(part));
   }
   if (node->is_scalar()) {
-    return ConfigError(where, path, "cannot be set inside " + ShowNode(*node) + " of " +
-                                        node->where + "; set the key above it instead");
+    return ConfigError(where, path,
+                       "cannot be set inside " + ShowNode(*node) + " of " + node->where +
+                           "; set the key above it instead");
   }
   if (node->is_null()) {
     node->kind = ConfigNode::Kind::kMap;

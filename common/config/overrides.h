@@ -9,9 +9,10 @@
 
 namespace trireme {
 
-// Puts the YAML value after the first '=' at the dotted path before it, making maps on the way; a number in the path
-// is an index into a list that exists. The new value's `where` is "--set <path>".
-// Errors: kInvalidArgument when there is no '=', an empty part, a bad value, or the path crosses a scalar.
+// Puts the YAML value after the first '=' at the dotted path before it, making maps on the way; a
+// number in the path is an index into a list that exists. The new value's `where` is "--set
+// <path>". Errors: kInvalidArgument when there is no '=', an empty part, a bad value, or the path
+// crosses a scalar.
 Status ApplyOverride(const std::string& override_text, ConfigNode* root);
 
 }  // namespace trireme

@@ -1,5 +1,5 @@
-// Job file (YAML or JSON) -> JobSpec, with one table of keys: it parses, applies defaults and overrides, checks
-// ranges, and writes the reference page.
+// Job file (YAML or JSON) -> JobSpec, with one table of keys: it parses, applies defaults and
+// overrides, checks ranges, and writes the reference page.
 #ifndef TRIREME_COMMON_CONFIG_PARSE_H_
 #define TRIREME_COMMON_CONFIG_PARSE_H_
 
@@ -12,11 +12,11 @@
 
 namespace trireme {
 
-// Parses `text`, called `file` in messages. Each override is "path.to.key=value" (value in YAML) and wins over the file.
-// Relative data and checkpoint paths stay as written.
-// Errors: kInvalidArgument, one line: "job.yaml:7: train.steps: expected a whole number >= 1, got \"ten\"". Unknown and
-// repeated keys (with the nearest known key), wrong types, impossible sizes, aliases (refused: they can explode),
-// documents over 1 MiB or nested deeper than 32.
+// Parses `text`, called `file` in messages. Each override is "path.to.key=value" (value in YAML)
+// and wins over the file. Relative data and checkpoint paths stay as written. Errors:
+// kInvalidArgument, one line: "job.yaml:7: train.steps: expected a whole number >= 1, got \"ten\"".
+// Unknown and repeated keys (with the nearest known key), wrong types, impossible sizes, aliases
+// (refused: they can explode), documents over 1 MiB or nested deeper than 32.
 StatusOr<JobSpec> ParseJob(std::string_view text, std::string_view file,
                            const std::vector<std::string>& overrides = {});
 

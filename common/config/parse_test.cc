@@ -1,5 +1,5 @@
-// Job files: the example parses into what it says, JSON round-trips, bad files are refused with place, path and way
-// out, and no bytes whatever make the parser crash.
+// Job files: the example parses into what it says, JSON round-trips, bad files are refused with
+// place, path and way out, and no bytes whatever make the parser crash.
 #include "common/config/parse.h"
 
 #include <gmock/gmock.h>
@@ -165,8 +165,8 @@ TEST(ParseJob, NamesPlacePathAndWayOut) {
       {1, "name: tiny\n---", "job.yaml:2: a second document", "one document"},
       {1, "name: a\xff", "job.yaml:1: not valid UTF-8", "save the file"},
       {8, "mesh: {axes: {Data: 2}}", "job.yaml:8: mesh.axes: expected an axis name", "\"Data\""},
-      {8, "mesh: {shared_mapping: {a/b/c: data}}", "job.yaml:8: mesh.shared_mapping: expected a dim",
-       "\"a/b/c\""},
+      {8, "mesh: {shared_mapping: {a/b/c: data}}",
+       "job.yaml:8: mesh.shared_mapping: expected a dim", "\"a/b/c\""},
       {1, "name: {a: [}", "job.yaml:1: not valid YAML or JSON", ""},
       {4, train + "stesp: 3}", "job.yaml:4: train.stesp: unknown key", "did you mean train.steps?"},
       {4, train + "seed: -1}", "job.yaml:4: train.seed: expected a whole number >= 0, got -1", ""},
@@ -185,8 +185,8 @@ TEST(ParseJob, NamesPlacePathAndWayOut) {
        "expected a whole number from 1"},
       {4, "train: 5", "job.yaml:4: train: expected a map, got 5", ""},
       {4, "train.steps: 5", "job.yaml:4: train.steps: unknown key", "train"},
-      {3, "data: {train: corpus.txt, sequence_length: 8}", "job.yaml:3: data.train: expected a list",
-       "[{path: corpus.txt}]"},
+      {3, "data: {train: corpus.txt, sequence_length: 8}",
+       "job.yaml:3: data.train: expected a list", "[{path: corpus.txt}]"},
       {3, "data: {train: [{file: x}], sequence_length: 8}",
        "job.yaml:3: data.train.0.file: unknown key", "known here: path"},
       {3, "data: {train: [{path: x}], sequence_length: 512}",
@@ -204,16 +204,19 @@ TEST(ParseJob, NamesPlacePathAndWayOut) {
       {6, "schedule: {warmup: 2.5}", "job.yaml:6: schedule.warmup: expected steps", "got 2.5"},
       {6, "schedule: {warmup: -1}", "job.yaml:6: schedule.warmup: expected steps", "got -1"},
       {6, "schedule: {warmup: 120%}", "job.yaml:6: schedule.warmup: expected steps", "120%"},
+      {6, "schedule: {warmup: 200 steps}", "job.yaml:6: schedule: schedule.warmup 200 steps do not",
+       "the 20 steps"},
       {7, "precision: {compute: bfloat16}",
        "job.yaml:7: precision.compute: expected float32, the only", "got \"bfloat16\""},
-      {8, "mesh: {axes: {data: 0}}", "job.yaml:8: mesh.axes.data: expected a size >= 1, or -1", "0"},
+      {8, "mesh: {axes: {data: 0}}", "job.yaml:8: mesh.axes.data: expected a size >= 1, or -1",
+       "0"},
       {8, "mesh: {axes: [data]}", "job.yaml:8: mesh.axes: expected a map", "got a list"},
-      {8, "mesh: {axes: {data: 2}, dcn_axes: {data: 2}}", "job.yaml:8: mesh.dcn_axes.data: axis data",
-       "data_dcn"},
-      {8, "mesh: {param_mapping: {embed: [data, data]}}", "job.yaml:8: mesh.param_mapping.embed: axis",
-       "keep one"},
-      {8, "mesh: {param_mapping: {embed: {a: b}}}", "job.yaml:8: mesh.param_mapping.embed: expected",
-       "an axis, a list of axes, or null"},
+      {8, "mesh: {axes: {data: 2}, dcn_axes: {data: 2}}",
+       "job.yaml:8: mesh.dcn_axes.data: axis data", "data_dcn"},
+      {8, "mesh: {param_mapping: {embed: [data, data]}}",
+       "job.yaml:8: mesh.param_mapping.embed: axis", "keep one"},
+      {8, "mesh: {param_mapping: {embed: {a: b}}}",
+       "job.yaml:8: mesh.param_mapping.embed: expected", "an axis, a list of axes, or null"},
       {8, "mesh: {reduce: {icy: step}}", "job.yaml:8: mesh.reduce.icy: unknown key", "ici, dcn"},
       {8, "mesh: {gather: steps}", "job.yaml:8: mesh.gather: expected one of use, step",
        "did you mean step?"},
@@ -221,8 +224,10 @@ TEST(ParseJob, NamesPlacePathAndWayOut) {
        "job.yaml:9: pipeline.layers_per_stage: adds up to 3", "num_hidden_layers is 4"},
       {9, "pipeline: {order: 1f1b2}", "job.yaml:9: pipeline.order: expected one of gpipe, 1f1b",
        "did you mean 1f1b?"},
-      {10, "checkpoint: {every: 10}", "job.yaml:10: checkpoint.every: 10 steps, but there is no", "set"},
-      {10, "checkpoint: {every: ten}", "job.yaml:10: checkpoint.every: expected a whole number", "ten"},
+      {10, "checkpoint: {every: 10}", "job.yaml:10: checkpoint.every: 10 steps, but there is no",
+       "set"},
+      {10, "checkpoint: {every: ten}", "job.yaml:10: checkpoint.every: expected a whole number",
+       "ten"},
   };
   for (const BadLine& bad : cases) {
     const std::string error = ErrorOf(WithLine(bad.number, bad.line));
@@ -238,17 +243,21 @@ TEST(ParseJob, ChecksTheModel) {
       {2, kModelHead + sizes + "num_attention_heads: 4}",
        "job.yaml:2: model.intermediate_size: required for llama", "344"},
       {2, kModelHead + sizes + "intermediate_size: 8, num_attention_heads: 3}",
-       "job.yaml:2: model.num_attention_heads: 3 heads do not divide hidden_size 128", "try 1, 2, 4"},
-      {2, kModelHead + sizes + "intermediate_size: 8, num_attention_heads: 4, num_key_value_heads: 3}",
+       "job.yaml:2: model.num_attention_heads: 3 heads do not divide hidden_size 128",
+       "try 1, 2, 4"},
+      {2,
+       kModelHead + sizes + "intermediate_size: 8, num_attention_heads: 4, num_key_value_heads: 3}",
        "job.yaml:2: model.num_key_value_heads: 3 does not divide num_attention_heads 4", "1, 2, 4"},
       {2, kModelHead + sizes + "intermediate_size: 8, num_attention_heads: 4, head_dim: 7}",
        "job.yaml:2: model.head_dim: 7 is odd", "even"},
-      {2, kModelHead + sizes + "intermediate_size: 8, num_attention_heads: 4, moe: {num_experts: 1}}",
+      {2,
+       kModelHead + sizes + "intermediate_size: 8, num_attention_heads: 4, moe: {num_experts: 1}}",
        "job.yaml:2: model.moe.num_experts_per_tok: 2 is more than num_experts 1", "at most"},
       {2, "model: {type: lama}", "job.yaml:2: model.type: expected one of llama, gpt2",
        "did you mean llama?"},
-      {2, "model: {type: gpt2, vocab_size: 65, num_hidden_layers: 4, num_attention_heads: 4, " + sizes +
-              "}",
+      {2,
+       "model: {type: gpt2, vocab_size: 65, num_hidden_layers: 4, num_attention_heads: 4, " +
+           sizes + "}",
        "job.yaml:2: model.vocab_size: 65 is less than the 256", "256 or more"},
   };
   for (const BadLine& bad : cases) {

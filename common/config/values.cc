@@ -107,8 +107,7 @@ Status ConfigError(std::string_view where, std::string_view path, std::string_vi
 }
 
 Status Expected(const ConfigNode& node, std::string_view path, std::string_view what) {
-  return ConfigError(node.where, path,
-                     "expected " + std::string(what) + ", got " + ShowNode(node));
+  return ConfigError(node.where, path, "expected " + std::string(what) + ", got " + ShowNode(node));
 }
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
@@ -169,8 +168,8 @@ Status ReadText(const ConfigNode& node, std::string_view path, std::string* out)
 
 Status ReadChoice(const ConfigNode& node, std::string_view path,
                   const std::vector<std::string>& choices, std::string* out) {
-  const bool known = node.is_scalar() &&
-                     std::find(choices.begin(), choices.end(), node.text) != choices.end();
+  const bool known =
+      node.is_scalar() && std::find(choices.begin(), choices.end(), node.text) != choices.end();
   if (known) {
     *out = node.text;
     return absl::OkStatus();

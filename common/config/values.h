@@ -1,5 +1,5 @@
-// Reads single values of a config tree (whole numbers, fractions, choices, step counts) and words their errors:
-// "job.yaml:7: train.steps: expected a whole number >= 1, got \"ten\"".
+// Reads single values of a config tree (whole numbers, fractions, choices, step counts) and words
+// their errors: "job.yaml:7: train.steps: expected a whole number >= 1, got \"ten\"".
 #ifndef TRIREME_COMMON_CONFIG_VALUES_H_
 #define TRIREME_COMMON_CONFIG_VALUES_H_
 
