@@ -1,12 +1,10 @@
-// Two fast shapes: the kept dims are x's last ones (a bias gradient: rows are added up) or its
-// first ones (each row is summed). Anything else goes to the reference.
+// Sum over the leading dims: rows are added up in chunks (a bias gradient), or everything is summed
+// in double.
 #include <algorithm>
-#include <vector>
 
 #include "kernels/device/cpu_util.h"
 #include "kernels/device/row_chunks.h"
 #include "kernels/ops/kernel.h"
-#include "kernels/ops/reduce_sum/kept.h"
 
 namespace trireme {
 
@@ -24,26 +22,6 @@ TRIREME_SIMD void BlockSum(const float* x, int64_t n, double* sum) {
   *sum = total;
 }
 
-void AddOrSet(const Tensor& out, int64_t i, double value, bool add) {
-  if (out.dtype == DType::kFloat32) {
-    float* y = out.f32() + i;
-    *y = static_cast<float>(add ? *y + value : value);
-  } else {
-    double* y = out.f64() + i;
-    *y = add ? *y + value : value;
-  }
-}
-
-// out[r] = sum of row r.
-void SumEachRow(const KernelArgs& args, int64_t rows, int64_t columns) {
-  const float* x = args.in[0].f32();
-  ParallelRows(args.stream, rows, columns, [&](int64_t row) {
-    double sum = 0;
-    RunSimd<BlockSum>(x + row * columns, columns, &sum);
-    AddOrSet(args.out[0], row, sum, args.accumulate);
-  });
-}
-
 // The sum of all elements, block by block.
 void SumAll(const KernelArgs& args, int64_t count) {
   const float* x = args.in[0].f32();
@@ -55,7 +33,13 @@ void SumAll(const KernelArgs& args, int64_t count) {
   });
   double total = 0;
   for (int64_t block = 0; block < blocks; ++block) total += sums[block];
-  AddOrSet(args.out[0], 0, total, args.accumulate);
+  if (args.out[0].dtype == DType::kFloat32) {
+    float* out = args.out[0].f32();
+    *out = static_cast<float>(args.accumulate ? *out + total : total);
+  } else {
+    double* out = args.out[0].f64();
+    *out = args.accumulate ? *out + total : total;
+  }
 }
 
 // out[c] = sum over rows.
@@ -73,22 +57,11 @@ void SumRows(const KernelArgs& args, int64_t rows, int64_t columns) {
 
 void Cpu_reduce_sum(const KernelArgs& args) {
   const Tensor& x = args.in[0];
-  const std::vector<int> kept = KeptDims(args.attrs, x.rank());
-  const int num_kept = static_cast<int>(kept.size());
-  const int64_t kept_count = args.out[0].count();
-  if (x.dtype != DType::kFloat32 || kept_count == 0) return Reference_reduce_sum(args);
-  const int64_t reduced = x.count() / kept_count;
-  const bool leading = num_kept == 0 || kept.back() == num_kept - 1;
-  const bool trailing = num_kept == 0 || kept.front() == x.rank() - num_kept;
-  if (kept_count == 1) {
-    SumAll(args, x.count());
-  } else if (leading) {
-    SumEachRow(args, kept_count, reduced);
-  } else if (trailing && args.out[0].dtype == DType::kFloat32) {
-    SumRows(args, reduced, kept_count);
-  } else {
-    Reference_reduce_sum(args);
-  }
+  const int64_t kept = args.out[0].count();
+  if (x.dtype != DType::kFloat32 || kept == 0) return Reference_reduce_sum(args);
+  if (kept == 1) return SumAll(args, x.count());
+  if (args.out[0].dtype != DType::kFloat32) return Reference_reduce_sum(args);
+  SumRows(args, x.count() / kept, kept);
 }
 
 }  // namespace trireme
