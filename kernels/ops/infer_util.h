@@ -1,5 +1,5 @@
-// Checks that the rules of many ops share. Each returns kInvalidArgument naming the op, the operand with its dims, and
-// what would be right.
+// Checks that the rules of many ops share. Each returns kInvalidArgument naming the op, the operand
+// with its dims, and what would be right.
 #ifndef TRIREME_KERNELS_OPS_INFER_UTIL_H_
 #define TRIREME_KERNELS_OPS_INFER_UTIL_H_
 
@@ -34,8 +34,8 @@ Status CheckDims(const Graph& graph, const Node& node, int i, const std::vector<
 // Dims as `dims` and type `dtype`.
 Status CheckLike(const Graph& graph, const Node& node, int i, const std::vector<Dim>& dims,
                  DType dtype);
-// Input `small` has input `big`'s type, and its dims are the last of input `big`'s (so that a kernel, which sees sizes and
-// no names, knows which they are).
+// Input `small` has input `big`'s type, and its dims are the last of input `big`'s (so that a
+// kernel, which sees sizes and no names, knows which they are).
 Status CheckBroadcast(const Graph& graph, const Node& node, int big, int small);
 
 // Same names and logical sizes.

@@ -1,5 +1,5 @@
-// Element access for reference kernels: dense tensors of any supported type are read and written as doubles, so that one
-// reference serves float32 and float64 alike.
+// Element access for reference kernels: dense tensors of any supported type are read and written as
+// doubles, so that one reference serves float32 and float64 alike.
 #ifndef TRIREME_KERNELS_OPS_REFERENCE_UTIL_H_
 #define TRIREME_KERNELS_OPS_REFERENCE_UTIL_H_
 

@@ -1,0 +1,49 @@
+// add: values, gradients also of the repeated operand, shardings, odd sizes, errors.
+#include <gtest/gtest.h>
+
+#include "kernels/testing/op_case.h"
+
+namespace trireme {
+namespace {
+
+OpCase Case(const std::vector<Dim>& a, const std::vector<Dim>& b) {
+  return {.op = "add", .inputs = {Normal(a), Normal(b)}};
+}
+
+// Same dims; a vector over the last dim; a scalar.
+std::vector<OpCase> Cases(int64_t n, int64_t m, int64_t k) {
+  const Dim batch{"batch", n}, position{"position", m}, embed{"embed", k};
+  const std::vector<Dim> a{batch, position, embed};
+  return {Case(a, a), Case(a, {position, embed}), Case(a, {embed}), Case(a, {})};
+}
+
+TEST(Add, RepeatsTheSmallerOperand) {
+  const OpCase c{.op = "add",
+                 .inputs = {Given({{"n", 2}, {"m", 2}}, DType::kFloat32, {1, 2, 3, 4}),
+                            Given({{"m", 2}}, DType::kFloat32, {10, 20})}};
+  EXPECT_EQ(RunOp(c, MakeInputs(c))[0].Values(), std::vector<double>({11, 22, 13, 24}));
+}
+
+TEST(Add, Gradient) {
+  for (const OpCase& c : Cases(2, 3, 4)) CheckGradient(c);
+}
+
+TEST(Add, EverySharding) {
+  for (const OpCase& c : Cases(2, 3, 6)) CheckEverySharding(c);
+}
+
+TEST(Add, CpuMatchesReference) {
+  for (const OpCase& c : Cases(1, 1, 1)) CheckCpuMatchesReference(c, 1e-6);
+  for (const OpCase& c : Cases(3, 5, 7)) CheckCpuMatchesReference(c, 1e-6);
+  for (const OpCase& c : Cases(2, 65, 129)) CheckCpuMatchesReference(c, 1e-6);
+}
+
+TEST(Add, RefusesDimsThatAreNotTheLast) {
+  const Dim batch{"batch", 2}, embed{"embed", 3};
+  ExpectInferError(Case({batch, embed}, {batch}), "must be the last dims of [batch 2, embed 3]");
+  ExpectInferError(Case({batch, embed}, {{"embed", 4}}), "[embed 4]");
+  ExpectInferError(Case({embed}, {batch, embed}), "must be the last dims");
+}
+
+}  // namespace
+}  // namespace trireme

@@ -1,0 +1,57 @@
+// Cases for the tests of attention and attention_grad: causal, packed in segments, grouped kv
+// heads, queries that see nothing.
+#ifndef TRIREME_KERNELS_OPS_ATTENTION_TEST_CASE_H_
+#define TRIREME_KERNELS_OPS_ATTENTION_TEST_CASE_H_
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "kernels/testing/op_case.h"
+
+namespace trireme {
+
+struct AttentionShape {
+  int64_t batch = 1, queries = 1, keys = 1, heads = 1, kv_heads = 1, head_dim = 1;
+  int64_t segment_length = 1000;  // positions start again after so many
+  int64_t first_query = 0;        // place of query 0 among the keys
+};
+
+// Positions that start again, and numbers, of the segments of places first, first + 1, ..
+inline void Places(int64_t batch, int64_t count, int64_t first, int64_t length,
+                   std::vector<double>& positions, std::vector<double>& segments) {
+  for (int64_t b = 0; b < batch; ++b) {
+    for (int64_t i = 0; i < count; ++i) {
+      positions.push_back(static_cast<double>((first + i) % length));
+      segments.push_back(std::floor(static_cast<double>(first + i) / static_cast<double>(length)));
+    }
+  }
+}
+
+inline OpCase AttentionCase(const AttentionShape& s) {
+  const Dim batch{"batch", s.batch}, queries{"position", s.queries}, keys{"key_position", s.keys};
+  const std::vector<Dim> q{batch, queries, {"heads", s.heads}, {"head_dim", s.head_dim}};
+  const std::vector<Dim> k{batch, keys, {"kv_heads", s.kv_heads}, {"head_dim", s.head_dim}};
+  std::vector<double> q_positions, q_segments, k_positions, k_segments;
+  Places(s.batch, s.queries, s.first_query, s.segment_length, q_positions, q_segments);
+  Places(s.batch, s.keys, 0, s.segment_length, k_positions, k_segments);
+  return {.op = "attention",
+          .attrs = {{"scale", 1.0 / std::sqrt(static_cast<double>(s.head_dim))},
+                    {"query_group", s.heads / s.kv_heads}},
+          .inputs = {Normal(q), Normal(k), Normal(k),
+                     Given({batch, queries}, DType::kInt32, q_positions),
+                     Given({batch, keys}, DType::kInt32, k_positions),
+                     Given({batch, queries}, DType::kInt32, q_segments),
+                     Given({batch, keys}, DType::kInt32, k_segments)}};
+}
+
+// Sizes 1, 3, 5, 7; segments; grouped heads; more keys than queries; and queries before every key
+// of their segment.
+inline std::vector<AttentionShape> AttentionShapes() {
+  return {{1, 1, 1, 1, 1, 1},    {1, 3, 3, 1, 1, 5},          {3, 5, 5, 3, 3, 7},
+          {2, 7, 7, 6, 2, 4, 3}, {2, 5, 7, 4, 1, 3, 1000, 2}, {2, 6, 3, 2, 2, 4, 4, -2}};
+}
+
+}  // namespace trireme
+
+#endif  // TRIREME_KERNELS_OPS_ATTENTION_TEST_CASE_H_

@@ -1,0 +1,62 @@
+// attention_grad: shardings, queries that see nothing, odd sizes, errors; its values are checked by
+// attention's gradient. o and lse come from the forward.
+#include <gtest/gtest.h>
+
+#include "kernels/ops/attention/test_case.h"
+#include "kernels/testing/op_case.h"
+
+namespace trireme {
+namespace {
+
+OpCase Case(const AttentionShape& shape) {
+  const OpCase forward = AttentionCase(shape);
+  const OpCase exact = InFloat64(forward);
+  const std::vector<HostTensor> inputs = MakeInputs(exact);
+  const std::vector<HostTensor> outputs = RunOp(exact, inputs);
+  std::vector<OpInput> given = forward.inputs;
+  for (int i = 0; i < 3; ++i) given[i] = Given(given[i].dims, DType::kFloat32, inputs[i].Values());
+  std::vector<Dim> rows = given[0].dims;
+  rows.pop_back();
+  return {.op = "attention_grad",
+          .attrs = forward.attrs,
+          .inputs = {Normal(given[0].dims), given[0], given[1], given[2],
+                     Given(given[0].dims, DType::kFloat32, outputs[0].Values()),
+                     Given(rows, DType::kFloat32, outputs[1].Values()), given[3], given[4],
+                     given[5], given[6]}};
+}
+
+TEST(AttentionGrad, EverySharding) {
+  CheckEverySharding(Case({.batch = 2,
+                           .queries = 6,
+                           .keys = 6,
+                           .heads = 12,
+                           .kv_heads = 6,
+                           .head_dim = 4,
+                           .segment_length = 4}));
+}
+
+TEST(AttentionGrad, AQueryWithoutKeysGivesNothing) {
+  const OpCase c = Case({.queries = 1, .keys = 1, .first_query = -1});
+  for (const bool cpu : {false, true}) {
+    for (const HostTensor& grad : RunOp(c, MakeInputs(c), {.cpu = cpu})) {
+      EXPECT_EQ(grad.Get(0), 0) << cpu;
+    }
+  }
+}
+
+TEST(AttentionGrad, CpuMatchesReference) {
+  for (const AttentionShape& shape : AttentionShapes()) CheckCpuMatchesReference(Case(shape), 1e-5);
+  CheckCpuMatchesReference(Case({2, 70, 70, 4, 2, 32, 33}), 1e-4);
+  CheckCpuMatchesReference(Case({1, 130, 130, 1, 1, 64}), 1e-4);
+}
+
+TEST(AttentionGrad, RefusesOutputsOfOtherDims) {
+  OpCase c = Case({.queries = 3, .keys = 3, .head_dim = 2});
+  c.inputs[4] = c.inputs[2];
+  ExpectInferError(c, "must have dims [batch 1, position 3, heads 1, head_dim 2]");
+  c.inputs.pop_back();
+  ExpectInferError(c, "has 9 operands, takes 10");
+}
+
+}  // namespace
+}  // namespace trireme

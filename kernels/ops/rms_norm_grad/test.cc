@@ -1,0 +1,32 @@
+// rms_norm_grad: shardings, accumulation, odd sizes, errors; its values are checked by rms_norm's
+// gradient.
+#include <gtest/gtest.h>
+
+#include "kernels/testing/op_case.h"
+
+namespace trireme {
+namespace {
+
+OpCase Case(int64_t batch, int64_t position, int64_t embed) {
+  const std::vector<Dim> x{{"batch", batch}, {"position", position}, {"embed", embed}};
+  return {.op = "rms_norm_grad",
+          .inputs = {Normal(x), Normal(x), Positive({{"embed", embed}}),
+                     Positive({{"batch", batch}, {"position", position}})}};
+}
+
+TEST(RmsNormGrad, EverySharding) { CheckEverySharding(Case(2, 6, 6)); }
+
+TEST(RmsNormGrad, CpuMatchesReference) {
+  CheckCpuMatchesReference(Case(1, 1, 1), 1e-5);
+  CheckCpuMatchesReference(Case(3, 5, 7), 1e-5);
+  CheckCpuMatchesReference(Case(2, 33, 129), 1e-4);
+}
+
+TEST(RmsNormGrad, RefusesStatisticsOfOtherRows) {
+  OpCase c = Case(2, 3, 4);
+  c.inputs[3] = Positive({{"batch", 2}});
+  ExpectInferError(c, "must have dims [batch 2, position 3]");
+}
+
+}  // namespace
+}  // namespace trireme
