@@ -1,0 +1,1 @@
+// Holds the precompiled headers that every library reuses; see TriremeTargets.cmake.
