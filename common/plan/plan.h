@@ -1,4 +1,5 @@
-// Everything decided about a job before it runs: mesh, ranks, shardings, programs, schedules, memory, and the reasons.
+// Everything decided about a job before it runs: mesh, ranks, shardings, programs, schedules,
+// memory, and the reasons.
 #ifndef TRIREME_COMMON_PLAN_PLAN_H_
 #define TRIREME_COMMON_PLAN_PLAN_H_
 
@@ -22,9 +23,9 @@ struct RankPlacement {
 struct ParameterPlan {
   std::string name;
   std::vector<int64_t> shape;
-  std::string spec;                  // sharding as stored, for example "[vocab/model, embed/data]"
+  std::string spec;  // sharding as stored, for example "[vocab/model, embed/data]"
   std::vector<int64_t> local_shape;
-  int64_t slices = 1;                // distinct shards
+  int64_t slices = 1;  // distinct shards
   int32_t stage = 0;
 };
 
@@ -59,9 +60,9 @@ struct Reason {
 struct TrainingRun {
   int64_t steps = 0;
   int64_t global_batch_size = 0;
-  int64_t microbatch_size = 0;     // sequences per replica
+  int64_t microbatch_size = 0;  // sequences per replica
   int64_t num_microbatches = 0;
-  int64_t sequence_length = 0;     // logical
+  int64_t sequence_length = 0;  // logical
   int64_t seed = 0;
   double expected_tokens = 0;
   std::vector<float> lr_table;
@@ -71,14 +72,14 @@ struct Plan {
   std::string job_name;
   uint64_t op_table_hash = 0;
   Mesh mesh;
-  int stage_axis = -1;             // mesh axis that `layers` maps to, -1 = none
-  std::vector<int> data_axes;      // mesh axes that `batch` maps to, major to minor
+  int stage_axis = -1;         // mesh axis that `layers` maps to, -1 = none
+  std::vector<int> data_axes;  // mesh axes that `batch` maps to, major to minor
   std::vector<RankPlacement> ranks;
-  std::vector<StageProgram> programs;     // one a stage
-  std::vector<StepSchedule> schedules;    // one a stage
+  std::vector<StageProgram> programs;   // one a stage
+  std::vector<StepSchedule> schedules;  // one a stage
   TrainingRun run;
   std::vector<ParameterPlan> parameters;
-  std::vector<MemoryPlan> memory;         // one a stage
+  std::vector<MemoryPlan> memory;  // one a stage
   std::vector<CollectivePlan> collectives;
   std::vector<Reason> reasons;
 

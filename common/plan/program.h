@@ -1,6 +1,7 @@
-// What a rank executes. A segment is compiled once to SegmentCode whose operands name *bindings*; an Instance lays the
-// code over memory by giving each binding a place (pool, offset). All ranks of a stage share one StageProgram: what
-// differs between them follows from their mesh coordinates through IndexMaps.
+// What a rank executes. A segment is compiled once to SegmentCode whose operands name *bindings*;
+// an Instance lays the code over memory by giving each binding a place (pool, offset). All ranks of
+// a stage share one StageProgram: what differs between them follows from their mesh coordinates
+// through IndexMaps.
 #ifndef TRIREME_COMMON_PLAN_PROGRAM_H_
 #define TRIREME_COMMON_PLAN_PROGRAM_H_
 
@@ -18,7 +19,17 @@
 namespace trireme {
 
 // Parts of a rank's arena. kInput, kSaved and kEdge have one copy for each microbatch slot.
-enum class Pool : uint8_t { kParam, kState, kGrad, kInput, kSaved, kGathered, kScratch, kEdge, kScalars };
+enum class Pool : uint8_t {
+  kParam,
+  kState,
+  kGrad,
+  kInput,
+  kSaved,
+  kGathered,
+  kScratch,
+  kEdge,
+  kScalars
+};
 inline constexpr int kNumPools = 9;
 std::string_view Name(Pool pool);  // "PARAM", "STATE", ...
 bool IsSlotted(Pool pool);
@@ -49,8 +60,9 @@ struct View {
   int64_t count() const;
 };
 
-// Ranks that take part in a collective: those that differ along `axes` (axes[0] slowest). `members` restricts the first
-// axis to these coordinates (tied tensors: the stages that hold one); empty = all.
+// Ranks that take part in a collective: those that differ along `axes` (axes[0] slowest). `members`
+// restricts the first axis to these coordinates (tied tensors: the stages that hold one); empty =
+// all.
 struct Group {
   std::vector<int32_t> axes;
   std::vector<int64_t> members;
@@ -64,8 +76,9 @@ inline constexpr std::string_view kReduceScatterOp = "reduce_scatter";
 inline constexpr std::string_view kAllToAllOp = "all_to_all";
 bool IsCollective(std::string_view op);
 
-// A kernel or a collective. Collectives have one dense input and one dense output (all_reduce: the same memory), where
-// gathered blocks stand one after the other; attribute "kind" is "sum" or "max".
+// A kernel or a collective. Collectives have one dense input and one dense output (all_reduce: the
+// same memory), where gathered blocks stand one after the other; attribute "kind" is "sum" or
+// "max".
 struct Instruction {
   std::string op;
   Attrs attrs;
@@ -73,15 +86,15 @@ struct Instruction {
   std::vector<View> in;
   std::vector<View> out;
   bool accumulate = false;
-  int32_t group = -1;       // collectives: index into StageProgram::groups
-  int32_t workspace = -1;   // bytes offset in SCRATCH for the kernel's workspace, -1 = none
-  std::string tensor;       // what a collective moves, for explanations
-  std::string reason;       // why it is there
+  int32_t group = -1;      // collectives: index into StageProgram::groups
+  int32_t workspace = -1;  // bytes offset in SCRATCH for the kernel's workspace, -1 = none
+  std::string tensor;      // what a collective moves, for explanations
+  std::string reason;      // why it is there
   bool operator==(const Instruction&) const = default;
 };
 
 struct SegmentCode {
-  std::string name;   // "block.F"
+  std::string name;  // "block.F"
   Phase phase = Phase::kForward;
   std::vector<std::string> bindings;
   std::vector<Instruction> instructions;
@@ -95,7 +108,7 @@ struct Place {
 };
 
 struct Instance {
-  int32_t code = 0;   // index into StageProgram::codes
+  int32_t code = 0;  // index into StageProgram::codes
   int32_t layer = -1;
   std::vector<Place> places;  // one a binding
   bool operator==(const Instance&) const = default;
@@ -111,24 +124,27 @@ struct PoolSize {
 // A logical tensor as this stage stores it: for initial weights, checkpoints and tests.
 struct TensorPlacement {
   std::string name;
-  std::vector<Dim> dims;          // with padded sizes
+  std::vector<Dim> dims;  // with padded sizes
   Sharding param_sharding;
   Sharding optimizer_sharding;
-  int64_t param_offset = 0;       // PARAM
-  Place reduced_grad;             // gradient as the optimizer sees it, valid between U1 and the next step
-  std::vector<int64_t> state_offsets;  // STATE, one an optimizer state, sharded as optimizer_sharding
+  int64_t param_offset = 0;  // PARAM
+  Place reduced_grad;  // gradient as the optimizer sees it, valid between U1 and the next step
+  std::vector<int64_t>
+      state_offsets;  // STATE, one an optimizer state, sharded as optimizer_sharding
   std::vector<std::string> state_names;  // "exp_avg", "exp_avg_sq"
-  std::vector<int64_t> owner_members;  // stages that hold a tied tensor (the first owns it); empty = this stage alone
+  std::vector<int64_t> owner_members;  // stages that hold a tied tensor (the first owns it); empty
+                                       // = this stage alone
   bool operator==(const TensorPlacement&) const = default;
 };
 
-// A data input that the worker fills before F of a microbatch: "tokens", "targets", "weights", "positions", "segments".
+// A data input that the worker fills before F of a microbatch: "tokens", "targets", "weights",
+// "positions", "segments".
 struct InputPlacement {
   std::string name;
   std::vector<Dim> dims;  // of one microbatch, whole mesh; padded sizes
   Sharding sharding;
   DType dtype = DType::kInt32;
-  int64_t offset = 0;     // INPUT, within a slot
+  int64_t offset = 0;  // INPUT, within a slot
   bool operator==(const InputPlacement&) const = default;
 };
 
@@ -159,17 +175,20 @@ struct StageProgram {
   std::vector<InputPlacement> inputs;
   ScalarPlacement scalars;
   std::vector<EdgePlacement> edges_in, edges_out, grad_edges_in, grad_edges_out;
-  // Purpose generate: where the logits [batch, position, vocab] of a forward are (SAVED, within a slot).
+  // Purpose generate: where the logits [batch, position, vocab] of a forward are (SAVED, within a
+  // slot).
   std::vector<EdgePlacement> outputs;
   bool operator==(const StageProgram&) const = default;
 
   const std::vector<Instance>& instances(Phase phase) const;
-  int64_t SlotBytes(Pool pool) const;   // from one slot to the next: PoolSize::bytes, 64-byte aligned
+  int64_t SlotBytes(
+      Pool pool) const;  // from one slot to the next: PoolSize::bytes, 64-byte aligned
   int64_t PoolBytes(Pool pool) const;   // all slots
   int64_t ArenaBytes() const;           // pools laid one after the other, each 64-byte aligned
   int64_t PoolOffset(Pool pool) const;  // in the arena
 
-  // Readable program: pools, then each code once, then the instances. For goldens, `plan --program` and bug reports.
+  // Readable program: pools, then each code once, then the instances. For goldens, `plan --program`
+  // and bug reports.
   std::string ToText(const Mesh& mesh) const;
 };
 
@@ -185,8 +204,8 @@ struct Transfer {
 
 enum class ItemKind : uint8_t { kRun, kExchange };
 
-// kRun executes all instances of `phase` for a microbatch in a slot (-1 in step phases). kExchange moves edges between
-// stages: all sends and receives of one moment.
+// kRun executes all instances of `phase` for a microbatch in a slot (-1 in step phases). kExchange
+// moves edges between stages: all sends and receives of one moment.
 struct ScheduleItem {
   ItemKind kind = ItemKind::kRun;
   Phase phase = Phase::kForward;

@@ -7,28 +7,15 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "common/base/status.h"
 #include "common/plan/plan.h"
+#include "common/plan/rank_program.h"
 
 namespace trireme {
 
 // Raised whenever the meaning of a field of program.proto changes.
 inline constexpr int32_t kProgramFormat = 1;
-
-// All that a rank of one stage needs.
-struct RankProgram {
-  uint64_t op_table_hash = 0;  // OpTableHash() of the compiler
-  Mesh mesh;
-  StageProgram program;
-  StepSchedule schedule;
-  TrainingRun run;
-  std::vector<int> data_axes;  // mesh axes that `batch` maps to, major to minor
-  int stage_axis = -1;
-
-  int64_t num_stages() const { return stage_axis < 0 ? 1 : mesh.axis(stage_axis).size; }
-};
 
 // Serialized trireme.v1.RankProgram. No errors: what the compiler made can always be written.
 std::string SerializeRankProgram(const RankProgram& program);
