@@ -32,6 +32,12 @@ TEST(Dispatch, CpuMatchesReferenceAndEveryExpertSplitGivesTheSame) {
   CheckEverySharding(DispatchCase(3, 5, 6, 2));
 }
 
+TEST(Dispatch, CpuMatchesReferenceOnLaterExperts) {
+  OpCase c = DispatchCase(5, 7, 3, 4);
+  c.attrs.Set("expert_start", int64_t{1});
+  CheckCpuMatchesReference(c, 0);
+}
+
 TEST(Dispatch, DropsLaterTokensWhenAnExpertIsFull) {
   const OpCase c = FourTokens({1, 0, 1, 1}, 2, 2);
   for (const bool cpu : {false, true}) {

@@ -22,6 +22,12 @@ TEST(LinearCrossEntropyGrad, CpuMatchesReferenceOnOddShapes) {
   CheckCpuMatchesReference(GradCase(9, 67, 13, 61), 1e-4);
 }
 
+TEST(LinearCrossEntropyGrad, CpuMatchesReferenceOnALaterShard) {
+  OpCase c = GradCase(9, 20, 13, 33);  // rows 16 to 35 of 33
+  c.attrs.Set("vocab_start", int64_t{16});
+  CheckCpuMatchesReference(c, 1e-4);
+}
+
 TEST(LinearCrossEntropyGrad, EverySplitGivesTheSame) {
   CheckEverySharding(GradCase(2, 6, 5, 6));
   CheckEverySharding(GradCase(6, 12, 5, 7));  // whole shards of padding

@@ -35,6 +35,13 @@ TEST(RandomFill, CpuMatchesReference) {
   CheckCpuMatchesReference(FillCase("normal", {}, {}), 1e-6);
 }
 
+TEST(RandomFill, CpuMatchesReferenceOnALaterShard) {
+  OpCase c = FillCase("normal", {3, 5}, {7, 13});
+  c.attrs.Set("start_0", int64_t{3});
+  c.attrs.Set("start_1", int64_t{10});  // columns 10 to 14 of 13
+  CheckCpuMatchesReference(c, 1e-6);
+}
+
 TEST(RandomFill, PaddingIsZeroAndDoesNotMoveTheRest) {
   const HostTensor plain = Filled(FillCase("normal", {3, 4}, {3, 4}));
   HostTensor padded = Filled(FillCase("normal", {4, 6}, {3, 4}));
