@@ -1,0 +1,85 @@
+// A model as a chain of segments: each distinct segment (embedding, block, head) is one forward Graph, laid end to end by
+// the chain. Builders write ops on named dims in regions; parallelism comes later, from mesh and mapping.
+#ifndef TRIREME_COORDINATOR_COMPILER_MODELS_MODEL_H_
+#define TRIREME_COORDINATOR_COMPILER_MODELS_MODEL_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/config/job_spec.h"
+#include "common/ir/graph.h"
+#include "kernels/ops/graph_builder.h"
+
+namespace trireme {
+
+struct ChainLink {
+  int segment = 0;  // index into Model::segments
+  int layer = -1;   // replaces "{layer}" in tensor names; -1 outside blocks
+};
+
+struct Model {
+  std::vector<Graph> segments;
+  std::vector<ChainLink> chain;
+};
+
+// Train: the head ends in loss sums. Generate: it ends in logits, listed in the head's edges_out.
+enum class Purpose : uint8_t { kTrain, kGenerate };
+
+// Sizes of one microbatch over the whole mesh.
+struct BatchShape {
+  int64_t batch = 1;
+  int64_t position = 1;       // padded so that it splits
+  int64_t data_shards = 1;    // expert capacity is rounded up to a multiple of this
+};
+
+// Errors: kInvalidArgument listing the known types.
+StatusOr<Model> BuildModel(const ModelSpec& spec, const BatchShape& shape, Purpose purpose);
+
+// Architectures, for help and errors.
+std::vector<std::string_view> ModelTypes();
+
+// "{layer}" in `name` replaced by `layer`.
+std::string InstanceName(const std::string& name, int layer);
+
+// ---- for builders
+
+// Dims and helpers shared by the architectures.
+class ModelContext {
+ public:
+  ModelContext(const ModelSpec& spec, const BatchShape& shape) : spec(spec), shape(shape) {}
+
+  const ModelSpec& spec;
+  const BatchShape& shape;
+
+  Dim Batch() const { return {"batch", shape.batch}; }
+  Dim Position() const { return {"position", shape.position}; }
+  Dim Embed() const { return {"embed", spec.hidden_size}; }
+  Dim Heads() const { return {"heads", spec.num_attention_heads}; }
+  Dim KvHeads() const { return {"kv_heads", spec.num_key_value_heads}; }
+  Dim HeadDim() const { return {"head_dim", spec.head_dim}; }
+  Dim Mlp() const { return {"mlp", spec.intermediate_size}; }
+  Dim Vocab() const { return {"vocab", spec.vocab_size}; }
+  std::vector<Dim> Tokens() const { return {Batch(), Position()}; }
+  std::vector<Dim> Residual() const { return {Batch(), Position(), Embed()}; }
+
+  // A matrix with the model's normal initialiser times `scale`.
+  LogicalTensor Matrix(const std::string& name, const std::vector<Dim>& dims,
+                       const std::string& region, bool decay, double scale = 1.0) const;
+  LogicalTensor Vector(const std::string& name, const std::vector<Dim>& dims,
+                       const std::string& region, InitKind init) const;
+
+  // q, k, v -> output in [batch, position, heads, head_dim]; positions and segments are the data inputs.
+  // q and k are rotated when `rope`.
+  int Attention(GraphBuilder& b, int q, int k, int v, bool rope) const;
+
+  // Ends a model: sums of weighted losses, or logits.
+  void Head(GraphBuilder& b, int x, int table, Purpose purpose) const;
+};
+
+// Toy mixture of experts in place of the MLP: `h` normed residual in the mlp region -> output in the experts region.
+int MoeMlp(GraphBuilder& b, const ModelContext& context, int h);
+
+}  // namespace trireme
+
+#endif  // TRIREME_COORDINATOR_COMPILER_MODELS_MODEL_H_

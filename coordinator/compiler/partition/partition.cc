@@ -1,0 +1,344 @@
+// Visits the nodes in order; each gets its operands in the sharding that its dim names call for.
+#include "coordinator/compiler/partition/partition.h"
+
+#include <algorithm>
+#include <set>
+
+#include "coordinator/compiler/partition/node_sharding.h"
+#include "coordinator/compiler/partition/resharder.h"
+#include "kernels/ops/rule.h"
+
+namespace trireme {
+namespace {
+
+class Partitioner : public ExpandContext {
+ public:
+  Partitioner(const Graph& source, DimAxes& dim_axes, const PartitionOptions& options)
+      : source_(source), axes_(dim_axes), options_(options), mesh_(dim_axes.mesh()),
+        resharder_(mesh_, result_.graph), local_of_(source.values.size(), -1) {}
+
+  StatusOr<PartitionedSegment> Run();
+
+  std::vector<int> AddPartial(const std::string& op, const Attrs& attrs, const std::vector<int>& inputs,
+                              const std::string& dim, const std::vector<ReduceKind>& kinds) override;
+  std::vector<int> Add(const std::string& op, const Attrs& attrs,
+                       const std::vector<int>& inputs) override;
+  int Resolve(int value) override;
+  int Local(int value) override;
+
+ private:
+  Graph& out() { return result_.graph; }
+  void Pad(std::vector<Dim>& dims) const;
+  Status AddBoundValues();
+  Status AddTensor(const LogicalTensor& tensor);
+  Status Visit(const Node& node);
+  Status VisitView(const Node& node);
+  StatusOr<int> Operand(int value, const Sharding& required, Phase phase);
+  StatusOr<std::vector<int>> Emit(const Node& node);
+  Status FinishEdges();
+  Status FinishGradient(int tensor);
+  void Contribute(int value, int64_t scalar);
+  Status GatherOnce(int value, const Sharding& required, int* gathered);
+
+  const Graph& source_;
+  DimAxes& axes_;
+  const PartitionOptions& options_;
+  const Mesh& mesh_;
+  PartitionedSegment result_;
+  Resharder resharder_;
+  std::vector<int> local_of_;   // local value id by source value id
+  const Node* current_ = nullptr;  // node being expanded
+  Status status_;               // first error inside an expansion
+};
+
+void Partitioner::Pad(std::vector<Dim>& dims) const {
+  for (Dim& dim : dims) {
+    if (dim.name != "vocab") continue;
+    const StatusOr<int64_t> padded = axes_.PaddedVocab(dim.size);
+    dim.padded_size = *padded == dim.size ? 0 : *padded;
+  }
+}
+
+Status Partitioner::AddTensor(const LogicalTensor& tensor) {
+  LogicalTensor padded = tensor;
+  Pad(padded.dims);
+  TensorShardings shardings;
+  ASSIGN_OR_RETURN(shardings.param, axes_.ShardingOf(MappingKind::kParam, tensor.region, padded.dims,
+                                                     tensor.name));
+  ASSIGN_OR_RETURN(shardings.optimizer, axes_.ShardingOf(MappingKind::kOptimizer, tensor.region,
+                                                         padded.dims, tensor.name));
+  RETURN_IF_ERROR(Validate(mesh_, padded.dims, shardings.param, tensor.name));
+  RETURN_IF_ERROR(Validate(mesh_, padded.dims, shardings.optimizer, tensor.name));
+  shardings.accumulator = shardings.optimizer;
+  out().tensors.push_back(std::move(padded));
+  result_.tensors.push_back(std::move(shardings));
+  return absl::OkStatus();
+}
+
+Status Partitioner::AddBoundValues() {
+  for (const LogicalTensor& tensor : source_.tensors) RETURN_IF_ERROR(AddTensor(tensor));
+  for (const Value& value : source_.values) {
+    if (value.kind == ValueKind::kTemp) continue;
+    Value local = value;
+    Pad(local.dims);
+    switch (value.kind) {
+      case ValueKind::kParam:
+        local.sharding = result_.tensors[value.tensor].param;
+        break;
+      case ValueKind::kInput: {
+        // Data is split by batch only; positions are sliced where a region splits them.
+        local.sharding = Replicated(static_cast<int>(local.dims.size()));
+        ASSIGN_OR_RETURN(local.sharding.dim_axes[0],
+                         axes_.Axes(MappingKind::kCompute, "residual", local.dims[0], value.name));
+        break;
+      }
+      default: {
+        ASSIGN_OR_RETURN(local.sharding, axes_.ShardingOf(MappingKind::kCompute, "residual",
+                                                          local.dims, value.name));
+      }
+    }
+    RETURN_IF_ERROR(Validate(mesh_, local.dims, local.sharding, source_.name + "." + value.name));
+    local_of_[value.id] = out().AddValue(std::move(local));
+  }
+  const auto local_ids = [this](const std::vector<int>& ids) {
+    std::vector<int> result;
+    for (const int id : ids) result.push_back(local_of_[id]);
+    return result;
+  };
+  out().edges_in = local_ids(source_.edges_in);
+  out().grad_edges_out = local_ids(source_.grad_edges_out);
+  return absl::OkStatus();
+}
+
+Status Partitioner::GatherOnce(int value, const Sharding& required, int* gathered) {
+  ASSIGN_OR_RETURN(*gathered, resharder_.To(value, required, Phase::kGather,
+                                            "gather: step (" + ParamEntries(axes_, out(), value) + ")"));
+  return absl::OkStatus();
+}
+
+// `value` resharded to `required`; says why.
+StatusOr<int> Partitioner::Operand(int value, const Sharding& required, Phase phase) {
+  const Value& have = out().value(value);
+  if (have.sharding == required) return value;
+  if (have.kind == ValueKind::kParam && options_.gather == GatherPolicy::kStep) {
+    int gathered = -1;
+    RETURN_IF_ERROR(GatherOnce(value, required, &gathered));
+    return gathered;
+  }
+  return resharder_.To(value, required, phase, ReshardReason(axes_, out(), value, required));
+}
+
+Status Partitioner::VisitView(const Node& node) {
+  const int source = local_of_[node.inputs[0]];
+  Value value = out().value(source);
+  const Value& named = source_.value(node.outputs[0]);
+  value.name = named.name;
+  value.region = named.region;
+  value.kind = ValueKind::kTemp;
+  value.tensor = -1;
+  for (size_t i = 0; i < value.dims.size(); ++i) value.dims[i].name = named.dims[i].name;
+  Node local = node;
+  local.inputs = {source};
+  local.outputs = {out().AddValue(std::move(value))};
+  local_of_[node.outputs[0]] = local.outputs[0];
+  out().AddNode(std::move(local));
+  return absl::OkStatus();
+}
+
+// Appends one ordinary node whose inputs are local ids; outputs get dims from Infer and shardings by the formula.
+StatusOr<std::vector<int>> Partitioner::Emit(const Node& node) {
+  ASSIGN_OR_RETURN(std::vector<ValueType> types, FindRule(node.op).infer(out(), node));
+  for (ValueType& type : types) Pad(type.dims);
+  ASSIGN_OR_RETURN(const NodeSharding sharding, ShardNode(axes_, out(), node, types));
+  Node local = node;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    ASSIGN_OR_RETURN(local.inputs[i], Operand(node.inputs[i], sharding.inputs[i], node.phase));
+  }
+  local.outputs.clear();
+  for (size_t i = 0; i < types.size(); ++i) {
+    local.outputs.push_back(out().AddValue({.name = node.op, .dims = types[i].dims,
+                                            .dtype = types[i].dtype, .region = node.region,
+                                            .sharding = sharding.outputs[i]}));
+  }
+  const std::vector<int> outputs = local.outputs;
+  out().AddNode(std::move(local));
+  return outputs;
+}
+
+std::vector<int> Partitioner::Add(const std::string& op, const Attrs& attrs,
+                                  const std::vector<int>& inputs) {
+  StatusOr<std::vector<int>> outputs = Emit({.op = op, .attrs = attrs, .inputs = inputs,
+                                             .phase = current_->phase, .region = current_->region,
+                                             .reason = "expanded from " + current_->op});
+  if (!outputs.ok()) {
+    if (status_.ok()) status_ = outputs.status();
+    return std::vector<int>(8, 0);
+  }
+  return *outputs;
+}
+
+std::vector<int> Partitioner::AddPartial(const std::string& op, const Attrs& attrs,
+                                         const std::vector<int>& inputs, const std::string& dim,
+                                         const std::vector<ReduceKind>& kinds) {
+  const std::vector<int> outputs = Add(op, attrs, inputs);
+  if (!status_.ok()) return outputs;
+  const std::vector<int> axes = axes_.mesh().num_axes() == 0
+                                    ? std::vector<int>{}
+                                    : axes_.Axes(MappingKind::kCompute, current_->region, {dim, 0}, op)
+                                          .value_or(std::vector<int>{});
+  for (size_t i = 0; i < outputs.size() && i < kinds.size(); ++i) {
+    std::vector<Partial>& partial = out().value(outputs[i]).sharding.partial;
+    std::erase_if(partial, [&](const Partial& p) {
+      return std::find(axes.begin(), axes.end(), p.axis) != axes.end();
+    });
+    for (const int axis : axes) partial.push_back({axis, kinds[i]});
+    std::sort(partial.begin(), partial.end());
+  }
+  return outputs;
+}
+
+int Partitioner::Resolve(int value) {
+  Sharding target = out().value(value).sharding;
+  target.partial.clear();
+  const StatusOr<int> resolved = resharder_.To(
+      value, target, current_->phase,
+      current_->op + " over " + axes_.EntryFor(MappingKind::kCompute, current_->region, "vocab"));
+  if (!resolved.ok() && status_.ok()) status_ = resolved.status();
+  return resolved.ok() ? *resolved : value;
+}
+
+int Partitioner::Local(int value) {
+  if (out().value(value).sharding.partial.empty()) return value;
+  Value local = out().value(value);
+  local.sharding.partial.clear();
+  const int id = out().AddValue(std::move(local));
+  out().AddNode({.op = "rename", .attrs = {{"dims", std::string()}, {"from_region", current_->region}},
+                 .inputs = {value}, .outputs = {id}, .phase = current_->phase,
+                 .region = current_->region, .reason = "each rank's own part"});
+  return id;
+}
+
+Status Partitioner::Visit(const Node& node) {
+  const OpRule& rule = FindRule(node.op);
+  if (rule.is_view) return VisitView(node);
+  Node local = node;
+  for (int& input : local.inputs) input = local_of_[input];
+  std::vector<int> outputs;
+  if (rule.expand != nullptr) {
+    current_ = &local;
+    outputs = rule.expand(*this, out(), local);
+    current_ = nullptr;
+    RETURN_IF_ERROR(status_);
+  } else {
+    ASSIGN_OR_RETURN(outputs, Emit(local));
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    local_of_[node.outputs[i]] = outputs[i];
+    out().value(outputs[i]).name = source_.value(node.outputs[i]).name;
+  }
+  return absl::OkStatus();
+}
+
+Status Partitioner::FinishEdges() {
+  const auto finish = [this](const std::vector<int>& ids, Phase phase, std::vector<int>& result) -> Status {
+    for (const int id : ids) {
+      const int value = local_of_[id];
+      const std::vector<Dim> dims = out().value(value).dims;
+      // Logits of a generating head are no residual stream: they are wanted whole.
+      const bool residual = FindDim(dims, "embed") >= 0;
+      Sharding target = Replicated(static_cast<int>(dims.size()));
+      if (residual) {
+        ASSIGN_OR_RETURN(target, axes_.ShardingOf(MappingKind::kCompute, "residual", dims,
+                                                  source_.name + " edge"));
+      }
+      ASSIGN_OR_RETURN(const int edge, Operand(value, target, phase));
+      result.push_back(edge);
+    }
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(finish(source_.edges_out, Phase::kForward, out().edges_out));
+  return finish(source_.grad_edges_in, Phase::kBackward, out().grad_edges_in);
+}
+
+// Adds a scalar partial sum to reduce[scalar]; ranks that only repeat it stay out.
+void Partitioner::Contribute(int value, int64_t scalar) {
+  const int target = out().AddValue({.name = "reduce", .dtype = DType::kFloat64,
+                                     .kind = ValueKind::kScalars, .region = "optimizer"});
+  Node node{.op = "contribute", .inputs = {value}, .outputs = {target}, .phase = Phase::kForward,
+            .region = "head", .reason = "loss sums of the step", .accumulate = true};
+  node.attrs.Set("scalar_offset", scalar);
+  node.attrs.Set("owner_axes", OwnerAxes(mesh_, out().value(value).sharding, options_.stage_axes));
+  out().AddNode(std::move(node));
+}
+
+Status Partitioner::FinishGradient(int tensor) {
+  const int source_grad = source_.tensor_grads[tensor];
+  if (source_grad < 0) return absl::OkStatus();
+  const int grad = local_of_[source_grad];
+  TensorShardings& shardings = result_.tensors[tensor];
+  if (options_.shared_tensors.count(out().tensors[tensor].name) == 0) {
+    shardings.accumulator =
+        AccumulatorSharding(mesh_, out().value(grad).sharding, shardings.optimizer, options_);
+  }
+  ASSIGN_OR_RETURN(const int resolved,
+                   resharder_.To(grad, shardings.accumulator, Phase::kBackward,
+                                 GradientReason(axes_, out(), tensor, "reduce: microbatch")));
+  const int accumulator = out().AddValue(
+      {.name = "grad:" + out().tensors[tensor].name, .dims = out().tensors[tensor].dims,
+       .dtype = DType::kFloat32, .kind = ValueKind::kGrad, .region = out().tensors[tensor].region,
+       .tensor = tensor, .sharding = shardings.accumulator});
+  out().AddNode({.op = "accumulate", .inputs = {resolved}, .outputs = {accumulator},
+                 .phase = Phase::kBackward, .region = out().tensors[tensor].region,
+                 .reason = "sum over microbatches", .accumulate = true});
+  return absl::OkStatus();
+}
+
+StatusOr<PartitionedSegment> Partitioner::Run() {
+  out().name = source_.name;
+  RETURN_IF_ERROR(AddBoundValues());
+  for (const Node& node : source_.nodes) {
+    Status status = Visit(node);
+    if (!status.ok()) return Annotate(status, "segment " + source_.name + ", " + node.op);
+  }
+  RETURN_IF_ERROR(FinishEdges());
+  if (source_.loss >= 0) {
+    out().loss = local_of_[source_.loss];
+    out().loss_weight = local_of_[source_.loss_weight];
+    Contribute(out().loss, 0);
+    Contribute(out().loss_weight, 1);
+  }
+  for (size_t t = 0; t < source_.tensor_grads.size(); ++t) {
+    RETURN_IF_ERROR(FinishGradient(static_cast<int>(t)));
+  }
+  return std::move(result_);
+}
+
+}  // namespace
+
+Sharding AccumulatorSharding(const Mesh& mesh, const Sharding& natural, const Sharding& optimizer,
+                             const PartitionOptions& options) {
+  Sharding result = optimizer;
+  std::set<int> deferred;
+  for (const Partial& partial : natural.partial) {
+    const ReducePolicy policy = mesh.axis(partial.axis).fabric == Fabric::kDcn ? options.reduce_dcn
+                                                                               : options.reduce_ici;
+    if (options.num_microbatches > 1 && policy == ReducePolicy::kStep) {
+      deferred.insert(partial.axis);
+      result.partial.push_back(partial);
+    }
+  }
+  // An axis that is still summed cannot also split: keep those dims as the backward leaves them.
+  for (size_t i = 0; i < result.dim_axes.size(); ++i) {
+    for (const int axis : optimizer.dim_axes[i]) {
+      if (deferred.count(axis) > 0) result.dim_axes = natural.dim_axes;
+    }
+  }
+  return result;
+}
+
+StatusOr<PartitionedSegment> Partition(const Graph& graph, DimAxes& dim_axes,
+                                       const PartitionOptions& options) {
+  return Partitioner(graph, dim_axes, options).Run();
+}
+
+}  // namespace trireme

@@ -1,0 +1,34 @@
+// Inserts reshards into a local graph. A reshard of the same value to the same target in the same phase exists once.
+#ifndef TRIREME_COORDINATOR_COMPILER_PARTITION_RESHARDER_H_
+#define TRIREME_COORDINATOR_COMPILER_PARTITION_RESHARDER_H_
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "common/ir/graph.h"
+#include "common/sharding/reshard.h"
+
+namespace trireme {
+
+class Resharder {
+ public:
+  // Borrows both.
+  Resharder(const Mesh& mesh, Graph& graph) : mesh_(mesh), graph_(graph) {}
+
+  // The value with sharding `to` (in its own dim order), appending nodes of `phase` where needed. `reason` is kept on
+  // each node.
+  StatusOr<int> To(int value, const Sharding& to, Phase phase, const std::string& reason);
+
+ private:
+  std::string KeyOf(const Sharding& sharding) const;
+
+  const Mesh& mesh_;
+  Graph& graph_;
+  std::map<std::tuple<int, std::string, Phase>, int> cache_;
+};
+
+}  // namespace trireme
+
+#endif  // TRIREME_COORDINATOR_COMPILER_PARTITION_RESHARDER_H_

@@ -1,0 +1,121 @@
+// Sums over instances; the same views that run are what is counted.
+#include "coordinator/planner/summary.h"
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "common/base/math.h"
+
+namespace trireme {
+namespace {
+
+int64_t GroupMembersCount(const Mesh& mesh, const Group& group) {
+  const std::vector<int> axes(group.axes.begin(), group.axes.end());
+  const int64_t all = mesh.GroupSize(axes);
+  if (group.members.empty()) return all;
+  return all / mesh.axis(group.axes[0]).size * static_cast<int64_t>(group.members.size());
+}
+
+void SummarizeParameters(Plan* plan) {
+  std::set<std::string> seen;
+  for (const StageProgram& program : plan->programs) {
+    for (const TensorPlacement& tensor : program.tensors) {
+      if (!seen.insert(tensor.name).second) continue;
+      ParameterPlan parameter{.name = tensor.name, .shape = Sizes(tensor.dims),
+                              .spec = ToText(plan->mesh, tensor.dims, tensor.param_sharding),
+                              .local_shape = LocalSizes(plan->mesh, tensor.dims, tensor.param_sharding),
+                              .stage = program.stage};
+      for (size_t i = 0; i < tensor.dims.size(); ++i) {
+        parameter.slices *= NumShards(plan->mesh, tensor.param_sharding, static_cast<int>(i));
+      }
+      plan->parameters.push_back(std::move(parameter));
+    }
+  }
+}
+
+void SummarizeMemory(int64_t reserve_bytes, Plan* plan) {
+  for (const StageProgram& program : plan->programs) {
+    MemoryPlan memory{.params = program.PoolBytes(Pool::kParam), .grads = program.PoolBytes(Pool::kGrad),
+                      .optimizer = program.PoolBytes(Pool::kState), .total = program.ArenaBytes(),
+                      .reserve = reserve_bytes};
+    memory.activations = memory.total - memory.params - memory.grads - memory.optimizer;
+    plan->memory.push_back(memory);
+  }
+}
+
+// (op, group, tensor, reason) -> (bytes, count)
+using Totals = std::map<std::tuple<std::string, int32_t, std::string, std::string>, std::pair<int64_t, int64_t>>;
+
+void AddPhase(const Plan& plan, const StageProgram& program, Phase phase, int64_t times, Totals* totals) {
+  for (const Instance& instance : program.instances(phase)) {
+    for (const Instruction& instruction : program.codes[instance.code].instructions) {
+      if (!IsCollective(instruction.op)) continue;
+      const int64_t bytes = CollectiveBytes(plan.mesh, program.groups[instruction.group], instruction);
+      auto& [total, count] = (*totals)[{instruction.op, instruction.group, instruction.tensor, instruction.reason}];
+      total += bytes * times;
+      count += times;
+    }
+  }
+}
+
+void AddSends(const Plan& plan, const StageProgram& program, const StepSchedule& schedule,
+              std::vector<CollectivePlan>* collectives) {
+  int64_t bytes[2] = {};
+  int64_t count[2] = {};
+  for (const ScheduleItem& item : schedule.items) {
+    for (const Transfer& send : item.sends) {
+      for (const EdgePlacement& edge : send.gradient ? program.grad_edges_in : program.edges_out) {
+        bytes[send.gradient] += edge.bytes;
+      }
+      ++count[send.gradient];
+    }
+  }
+  for (const int gradient : {0, 1}) {
+    if (count[gradient] == 0) continue;
+    const MeshAxis& axis = plan.mesh.axis(plan.stage_axis);
+    collectives->push_back({"send", {axis.name}, axis.fabric, bytes[gradient], count[gradient],
+                            gradient ? "gradient of the residual stream" : "residual stream",
+                            "layers are split over " + axis.name, program.stage});
+  }
+}
+
+void SummarizeCollectives(Plan* plan) {
+  for (size_t s = 0; s < plan->programs.size(); ++s) {
+    const StageProgram& program = plan->programs[s];
+    Totals totals;
+    const int64_t microbatches = plan->run.num_microbatches;
+    AddPhase(*plan, program, Phase::kGather, 1, &totals);
+    AddPhase(*plan, program, Phase::kForward, microbatches, &totals);
+    AddPhase(*plan, program, Phase::kBackward, microbatches, &totals);
+    AddPhase(*plan, program, Phase::kUpdate1, 1, &totals);
+    AddPhase(*plan, program, Phase::kUpdate2, 1, &totals);
+    for (const auto& [key, sums] : totals) {
+      const auto& [op, group_index, tensor, reason] = key;
+      const Group& group = program.groups[group_index];
+      CollectivePlan collective{op, {}, group.fabric, sums.first, sums.second, tensor, reason, program.stage};
+      for (const int32_t axis : group.axes) collective.axes.push_back(plan->mesh.axis(axis).name);
+      plan->collectives.push_back(std::move(collective));
+    }
+    AddSends(*plan, program, plan->schedules[s], &plan->collectives);
+  }
+}
+
+}  // namespace
+
+int64_t CollectiveBytes(const Mesh& mesh, const Group& group, const Instruction& instruction) {
+  const int64_t n = GroupMembersCount(mesh, group);
+  const auto bytes = [](const View& view) { return Product(view.sizes) * SizeOf(view.dtype); };
+  const int64_t in = bytes(instruction.in[0]);
+  const int64_t out = bytes(instruction.out[0]);
+  if (instruction.op == kAllReduceOp) return 2 * in * (n - 1) / n;
+  return std::max(in, out) * (n - 1) / n;
+}
+
+void Summarize(int64_t reserve_bytes, Plan* plan) {
+  SummarizeParameters(plan);
+  SummarizeMemory(reserve_bytes, plan);
+  SummarizeCollectives(plan);
+}
+
+}  // namespace trireme
