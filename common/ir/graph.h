@@ -55,6 +55,8 @@ struct Node {
   Phase phase = Phase::kForward;
   std::string region;
   std::string reason;  // why it is there, when it was not written by the model builder
+  bool accumulate = false;  // adds into the outputs that the op can accumulate
+  bool in_place = false;    // outputs[0] is the memory of inputs[0]
 };
 
 enum class InitKind : uint8_t { kZeros, kOnes, kNormal };
