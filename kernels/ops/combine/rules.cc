@@ -14,9 +14,11 @@ StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
   return std::vector<ValueType>{{dims.Dims("...,embed"), In(graph, node, 0).dtype}};
 }
 
-// The index counts all tokens.
+// The index counts the tokens of its own shard of the batch; within it they are all there.
 std::vector<std::string> Whole(const Graph& graph, const Node& node) {
-  return DimNames(In(graph, node, 2).dims);
+  std::vector<std::string> names = DimNames(In(graph, node, 2).dims);
+  names.erase(names.begin());
+  return names;
 }
 
 void Grad(GradArgs& args) {

@@ -15,9 +15,11 @@ StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
                                 {dims.Dims("...,choice"), In(graph, node, kWeights).dtype}};
 }
 
-// The index counts all tokens.
+// The index counts the tokens of its own shard of the batch; within it they are all there.
 std::vector<std::string> Whole(const Graph& graph, const Node& node) {
-  return DimNames(In(graph, node, kWeights).dims);
+  std::vector<std::string> names = DimNames(In(graph, node, kWeights).dims);
+  names.erase(names.begin());
+  return names;
 }
 
 OpCost Cost(const Graph& graph, const Node& node) {

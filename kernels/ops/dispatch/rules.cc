@@ -23,12 +23,12 @@ StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
                                 {{expert, slot}, DType::kInt32}};
 }
 
-// The index has no dim of the tokens, so it must be complete on every rank; slots are handed out in
-// one sweep.
+// Batch may be split when slot is split alike: each shard of the batch fills its own slots, and its index counts its own
+// tokens. Everything else the index depends on is whole.
 std::vector<std::string> Whole(const Graph& graph, const Node& node) {
   std::vector<std::string> names = DimNames(In(graph, node, 0).dims);
+  names.erase(names.begin());
   names.push_back(In(graph, node, 1).dims.back().name);
-  names.push_back("slot");
   return names;
 }
 

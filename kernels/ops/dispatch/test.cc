@@ -18,6 +18,7 @@ OpCase FourTokens(const std::vector<double>& ids, int64_t experts, int64_t capac
   OpCase c = DispatchCase(1, 1, experts, capacity);
   c.inputs = {Given({{"batch", 1}, {"position", 4}, {"embed", 1}}, DType::kFloat32, {1, 2, 3, 4}),
               Given({{"batch", 1}, {"position", 4}, {"choice", 1}}, DType::kInt32, ids)};
+  c.skip_dims.push_back("slot");  // splits with batch only
   return c;
 }
 

@@ -1,0 +1,32 @@
+// The layouts whose training must equal one rank's: each a mesh, its mappings and a model.
+#ifndef TRIREME_TESTS_NUMERICS_LAYOUT_CASES_H_
+#define TRIREME_TESTS_NUMERICS_LAYOUT_CASES_H_
+
+#include <string>
+#include <vector>
+
+#include "common/config/job_spec.h"
+#include "common/config/fleet.h"
+
+namespace trireme {
+
+struct LayoutCase {
+  std::string name;
+  std::string overrides;  // "; "-separated job overrides on top of the base job
+  std::string model = "llama";
+  int64_t devices = 1;
+  int64_t slices = 1;
+};
+
+// Every mode of issue A and their pairs, on up to 8 ranks.
+std::vector<LayoutCase> LayoutCases();
+
+// The base job of `model` with a case's overrides; devices on one host a slice.
+StatusOr<JobSpec> LayoutJob(const LayoutCase& layout);
+StatusOr<Topology> LayoutTopology(const LayoutCase& layout);
+// The same model and batch on one rank.
+StatusOr<JobSpec> OneRankJob(const LayoutCase& layout);
+
+}  // namespace trireme
+
+#endif  // TRIREME_TESTS_NUMERICS_LAYOUT_CASES_H_

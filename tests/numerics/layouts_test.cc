@@ -1,0 +1,115 @@
+// Every layout trains the one-rank model: initial weights bit-equal, losses to 1e-5 over ten steps, gradients of the first
+// step to 1e-4 of each tensor's norm. Runs in the lockstep interpreter on the reference kernels.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "coordinator/planner/planner.h"
+#include "common/base/math.h"
+#include "tests/numerics/layout_cases.h"
+#include "tests/support/lockstep.h"
+
+namespace trireme {
+namespace {
+
+constexpr int kSteps = 10;
+
+SequenceData Sequence(int64_t step, int64_t sequence) {
+  SequenceData data;
+  uint64_t state = Mix64(static_cast<uint64_t>(step * 1000 + sequence));
+  for (int p = 0; p < 7; ++p) {
+    data.tokens.push_back(static_cast<int32_t>(state % 257));
+    state = Mix64(state);
+    data.targets.push_back(static_cast<int32_t>(state % 257));
+    // Unequal weights: an average of averages would show.
+    data.weights.push_back(p == 3 && sequence % 2 == 0 ? 0.0f : 1.0f);
+  }
+  return data;
+}
+
+struct Training {
+  std::map<std::string, std::vector<float>> initial, grads;
+  std::vector<double> losses, grad_norms;
+};
+
+StatusOr<Training> Train(const JobSpec& job, const Topology& topology) {
+  ASSIGN_OR_RETURN(const Plan plan, PlanJob(job, topology));
+  ASSIGN_OR_RETURN(const auto lockstep, Lockstep::Create(plan, Sequence));
+  RETURN_IF_ERROR(lockstep->Init());
+  Training training;
+  for (const std::string& name : lockstep->TensorNames()) {
+    ASSIGN_OR_RETURN(training.initial[name], lockstep->Tensor(name, Lockstep::What::kParam));
+  }
+  for (int step = 0; step < kSteps; ++step) {
+    ASSIGN_OR_RETURN(const LockstepResult result, lockstep->RunStep(step));
+    training.losses.push_back(result.loss);
+    training.grad_norms.push_back(result.grad_norm);
+    for (const std::string& name : lockstep->TensorNames()) {
+      if (step == 0) {
+        ASSIGN_OR_RETURN(training.grads[name], lockstep->Tensor(name, Lockstep::What::kGrad));
+      }
+    }
+  }
+  for (const std::string& name : lockstep->TensorNames()) {
+    RETURN_IF_ERROR(lockstep->Tensor(name, Lockstep::What::kParam).status());
+  }
+  return training;
+}
+
+// One rank's training of each model, once.
+const Training& OneRank(const LayoutCase& layout) {
+  static auto* const cache = new std::map<std::string, Training>;
+  const auto it = cache->find(layout.model);
+  if (it != cache->end()) return it->second;
+  const StatusOr<JobSpec> job = OneRankJob(layout);
+  EXPECT_TRUE(job.ok()) << job.status();
+  LayoutCase one = layout;
+  one.devices = one.slices = 1;
+  StatusOr<Training> training = Train(*job, *LayoutTopology(one));
+  EXPECT_TRUE(training.ok()) << training.status();
+  return (*cache)[layout.model] = training.ok() ? *std::move(training) : Training{};
+}
+
+double Norm(const std::vector<float>& a) {
+  double sum = 0;
+  for (const float x : a) sum += static_cast<double>(x) * x;
+  return std::sqrt(sum);
+}
+
+// |a - b| over the whole tensor, relative to |b|. Some gradients are 0 in exact arithmetic (a key bias moves all scores of
+// a query alike) and only rounding in floats: below 1e-6 of the whole gradient's norm nothing is compared.
+double RelativeDifference(const std::vector<float>& a, const std::vector<float>& b, double grad_norm) {
+  double difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) difference += (a[i] - b[i]) * static_cast<double>(a[i] - b[i]);
+  return std::sqrt(difference) / std::max(Norm(b), 1e-2 * grad_norm * 1e-4);
+}
+
+void PrintTo(const LayoutCase& layout, std::ostream* out) { *out << layout.name << " {" << layout.overrides << "}"; }
+
+class Layouts : public testing::TestWithParam<LayoutCase> {};
+
+TEST_P(Layouts, EqualOneRank) {
+  const StatusOr<JobSpec> job = LayoutJob(GetParam());
+  ASSERT_TRUE(job.ok()) << job.status();
+  const StatusOr<Topology> topology = LayoutTopology(GetParam());
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  const StatusOr<Training> training = Train(*job, *topology);
+  ASSERT_TRUE(training.ok()) << training.status();
+  const Training& one = OneRank(GetParam());
+  ASSERT_EQ(training->initial.size(), one.initial.size());
+  for (const auto& [name, values] : one.initial) {
+    EXPECT_EQ(training->initial.at(name), values) << name << " starts elsewhere";
+    EXPECT_LT(RelativeDifference(training->grads.at(name), one.grads.at(name), one.grad_norms[0]), 1e-4) << "gradient of " << name;
+  }
+  for (int step = 0; step < kSteps; ++step) {
+    EXPECT_NEAR(training->losses[step], one.losses[step], 1e-5 * one.losses[step]) << "step " << step;
+    EXPECT_NEAR(training->grad_norms[step], one.grad_norms[step], 1e-4 * one.grad_norms[step]) << "step " << step;
+  }
+  EXPECT_LT(one.losses[kSteps - 1], one.losses[0] * 1.2);
+}
+
+INSTANTIATE_TEST_SUITE_P(A, Layouts, testing::ValuesIn(LayoutCases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace trireme
