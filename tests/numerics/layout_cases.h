@@ -2,6 +2,7 @@
 #ifndef TRIREME_TESTS_NUMERICS_LAYOUT_CASES_H_
 #define TRIREME_TESTS_NUMERICS_LAYOUT_CASES_H_
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ struct LayoutCase {
   int64_t devices = 1;
   int64_t slices = 1;
 };
+
+inline void PrintTo(const LayoutCase& layout, std::ostream* out) {
+  *out << layout.name << " {" << layout.overrides << "}";
+}
 
 // Every mode of issue A and their pairs, on up to 8 ranks.
 std::vector<LayoutCase> LayoutCases();

@@ -20,7 +20,9 @@ TEST(Combine, GradientIsRight) { CheckGradient(CombineCase(3)); }
 TEST(Combine, CpuMatchesReferenceAndEverySplitGivesTheSame) {
   CheckCpuMatchesReference(CombineCase(7), 1e-6);
   CheckCpuMatchesReference(CombineCase(1), 1e-6);
-  CheckEverySharding(CombineCase(6));
+  OpCase split = CombineCase(6);
+  split.skip_dims = {"batch"};  // an index counts its shard's tokens: the layouts test splits batch
+  CheckEverySharding(split);
 }
 
 TEST(Combine, OfDispatchToOneExpertIsIdentity) {
