@@ -1,0 +1,26 @@
+// The program `trireme`: hands the words and the world to the verbs.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <system_error>
+
+#include "cli/command.h"
+#include "cli/commands/commands.h"
+
+int main(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);
+  std::error_code error;
+  trireme::Context context{std::cout, std::cerr};
+  context.out_is_terminal = isatty(STDOUT_FILENO) == 1;
+  const char* const coordinator = std::getenv("TRIREME_COORDINATOR");
+  if (coordinator != nullptr) context.coordinator = coordinator;
+  context.program_folder =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+  context.current_folder = std::filesystem::current_path(error).string();
+  const int code = trireme::RunCommandLine({argv + 1, argv + argc}, trireme::AllCommands(), context);
+  std::cout.flush();
+  return code;
+}

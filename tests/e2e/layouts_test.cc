@@ -1,0 +1,73 @@
+// The mesh changes speed, never the model: jobs as real processes, through coordinator, workers and sockets, have the
+// losses of one rank.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/e2e/cli_process.h"
+
+namespace trireme {
+namespace {
+
+struct Layout {
+  std::string name;
+  std::string job;
+  int hosts;
+  int devices_per_host;
+  std::vector<std::string> sets;
+};
+
+std::vector<StepLineJson> RunLayout(const CliFolder& folder, const Layout& layout) {
+  std::vector<std::string> words = {"run", folder.Write("job.yaml", layout.job), "-o", "json",
+                                    "--hosts", std::to_string(layout.hosts),
+                                    "--devices-per-host", std::to_string(layout.devices_per_host)};
+  for (const std::string& set : layout.sets) {
+    words.push_back("--set");
+    words.push_back(set);
+  }
+  const CliResult result = folder.Run(words);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(folder.LeftProcesses(), "");
+  return Steps(result.out);
+}
+
+class RealProcesses : public testing::TestWithParam<Layout> {};
+
+TEST_P(RealProcesses, HaveTheLossesOfOneRank) {
+  const CliFolder folder;
+  const std::vector<StepLineJson> one =
+      RunLayout(folder, {"one", GetParam().job, 1, 1, {"mesh.axes={data: 1, model: 1}"}});
+  const std::vector<StepLineJson> many = RunLayout(folder, GetParam());
+  ASSERT_EQ(one.size(), 6u);
+  ASSERT_EQ(many.size(), 6u);
+  EXPECT_LT(one.back().loss, one.front().loss);
+  for (size_t i = 0; i < one.size(); ++i) {
+    EXPECT_EQ(many[i].step, one[i].step);
+    EXPECT_NEAR(many[i].loss, one[i].loss, 1e-5 * std::abs(one[i].loss)) << "step " << i + 1;
+    EXPECT_NEAR(many[i].grad_norm, one[i].grad_norm, 1e-3 * one[i].grad_norm) << "step " << i + 1;
+  }
+  EXPECT_THAT(folder.LeftFiles(), testing::IsSubsetOf({"corpus.txt.tokens"}));
+}
+
+const Layout kLayouts[] = {
+    {"Data", LlamaJob(), 2, 2,
+     {"mesh.axes={data: 4, model: 1}", "mesh.param_mapping={embed: null}"}},
+    {"Fsdp", LlamaJob(), 2, 2, {"mesh.axes={data: 4, model: 1}"}},
+    {"Zero1", LlamaJob(), 2, 2,
+     {"mesh.axes={data: 4, model: 1}", "mesh.param_mapping={embed: null}",
+      "mesh.optimizer_mapping={embed: data}"}},
+    {"DataByModel", LlamaJob(), 2, 2, {"mesh.axes={data: 2, model: 2}"}},
+    {"ModelBeyondKvHeads", LlamaJob(), 2, 2, {"mesh.axes={data: 1, model: 4}"}},
+    {"SequenceParallel", LlamaJob(), 1, 2,
+     {"mesh.axes={data: 1, model: 2}", "mesh.compute_mapping={residual/position: model}"}},
+    {"Stages", LlamaJob(), 2, 2, {"mesh.axes={data: 2, model: 1, stage: 2}"}},
+    {"TiedOverStages", Gpt2Job(), 2, 1, {"mesh.axes={data: 1, model: 1, stage: 2}"}},
+    {"Experts", MoeJob(), 1, 2, {"mesh.axes={data: 1, model: 1, expert: 2}"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, RealProcesses, testing::ValuesIn(kLayouts),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace trireme
