@@ -26,6 +26,9 @@ if(TRIREME_GRPC)
   find_package(gRPC CONFIG REQUIRED)
 endif()
 
+# glibc has threads in libc; the flag would only make every precompiled header unusable where it appears.
+set_property(TARGET Threads::Threads PROPERTY INTERFACE_COMPILE_OPTIONS "")
+
 # oneDNN: Debian's CMake config demands OpenCL, so look for the two files themselves.
 find_path(TRIREME_DNNL_INCLUDE dnnl.h REQUIRED)
 find_library(TRIREME_DNNL_LIBRARY dnnl REQUIRED)
