@@ -24,7 +24,7 @@ TEST(List, ReadsAllPages) {
   FakeCoordinator coordinator(TwoPages());
   const Outcome outcome = RunWords({"list"}, ListCommand(), coordinator.address());
   EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
-  EXPECT_THAT(outcome.out, StartsWith("job      state      step  of  loss"));
+  EXPECT_THAT(outcome.out, StartsWith("job      state      step  of    loss"));
   EXPECT_THAT(outcome.out, HasSubstr("\ntiny-1   SUCCEEDED     2   2  0.0000      2  all ranks"));
   EXPECT_THAT(outcome.out, HasSubstr("\nother-2  "));
   EXPECT_THAT(outcome.out, HasSubstr("xxx...\n"));

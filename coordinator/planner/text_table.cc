@@ -13,6 +13,7 @@ namespace {
 
 bool LooksLikeNumber(const std::string& cell) {
   if (cell.empty() || cell.find_first_of("-,", 1) != std::string::npos) return false;  // a run
+  if (std::count(cell.begin(), cell.end(), ' ') > 1) return false;  // more than a number and a unit
   return std::isdigit(static_cast<unsigned char>(cell[0])) || cell[0] == '-';
 }
 
