@@ -27,7 +27,12 @@ if(TRIREME_GRPC)
 endif()
 
 # glibc has threads in libc; the flag would only make every precompiled header unusable where it appears.
-set_property(TARGET Threads::Threads PROPERTY INTERFACE_COMPILE_OPTIONS "")
+foreach(target IN ITEMS Threads::Threads re2::re2)
+  if(TARGET ${target})
+    set_property(TARGET ${target} PROPERTY INTERFACE_COMPILE_OPTIONS "")
+    set_property(TARGET ${target} PROPERTY INTERFACE_COMPILE_DEFINITIONS "")
+  endif()
+endforeach()
 
 # oneDNN: Debian's CMake config demands OpenCL, so look for the two files themselves.
 find_path(TRIREME_DNNL_INCLUDE dnnl.h REQUIRED)
