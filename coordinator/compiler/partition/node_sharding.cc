@@ -105,12 +105,6 @@ int PassedOperand(const Graph& graph, const Node& node, const AxesByDim& axes) {
   return passed;
 }
 
-std::string AxisNames(const Mesh& mesh, const std::vector<Partial>& partial) {
-  std::string names;
-  for (const Partial& p : partial) names += (names.empty() ? "" : ",") + mesh.axis(p.axis).name;
-  return names;
-}
-
 }  // namespace
 
 StatusOr<NodeSharding> ShardNode(DimAxes& axes, const Graph& graph, const Node& node,
@@ -133,6 +127,9 @@ StatusOr<NodeSharding> ShardNode(DimAxes& axes, const Graph& graph, const Node& 
   for (const ValueType& type : types) {
     result.outputs.push_back(ByName(type.dims, by_dim));
     AddPartials(by_dim, partial, result.outputs.back());
+  }
+  for (const auto& [name, dim_axes] : by_dim) {
+    for (const int axis : dim_axes) result.dim_of_axis[axis] = name;
   }
   return result;
 }
@@ -157,12 +154,16 @@ std::string ParamEntries(const DimAxes& axes, const Graph& graph, int value) {
   return text;
 }
 
-std::string ReshardReason(const DimAxes& axes, const Graph& graph, int value, const Sharding& to) {
+std::string ReshardReason(const DimAxes& axes, const Graph& graph, int value, const SumOrigins& origins,
+                          const Sharding& to) {
   const Value& have = graph.value(value);
   if (have.kind == ValueKind::kParam) return "stored as " + ParamEntries(axes, graph, value);
   std::string text;
-  if (have.sharding.partial.size() > to.partial.size()) {
-    text = "sum over " + AxisNames(axes.mesh(), have.sharding.partial);
+  for (const Partial& partial : have.sharding.partial) {
+    if (std::find(to.partial.begin(), to.partial.end(), partial) != to.partial.end()) continue;
+    const auto origin = origins.find(partial.axis);
+    text += (text.empty() ? "sum over " : "; sum over ") + axes.mesh().axis(partial.axis).name;
+    if (origin != origins.end()) text += ": " + origin->second;
   }
   for (size_t i = 0; i < have.dims.size(); ++i) {
     if (have.sharding.dim_axes[i] == to.dim_axes[i]) continue;

@@ -3,6 +3,7 @@
 #define TRIREME_COORDINATOR_COMPILER_PARTITION_NODE_SHARDING_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace trireme {
 struct NodeSharding {
   std::vector<Sharding> inputs;   // required
   std::vector<Sharding> outputs;  // natural: partial sums not yet resolved
+  std::map<int, std::string> dim_of_axis;  // which dim of the node an axis splits, to explain its sums
 };
 
 // `node`'s inputs are values of `graph` with shardings; `types` are its outputs, padded.
@@ -28,8 +30,11 @@ std::vector<int64_t> OwnerAxes(const Mesh& mesh, const Sharding& sharding,
 
 // "param_mapping embed: data (default)" for the dims that split `value`, a parameter.
 std::string ParamEntries(const DimAxes& axes, const Graph& graph, int value);
-// Why `value` is moved to `to`.
-std::string ReshardReason(const DimAxes& axes, const Graph& graph, int value, const Sharding& to);
+// By mesh axis: why a value is partial over it, for example "mlp contracted, shared_mapping mlp: model (default)".
+using SumOrigins = std::map<int, std::string>;
+// Why `value`, partial because of `origins`, is moved to `to`.
+std::string ReshardReason(const DimAxes& axes, const Graph& graph, int value, const SumOrigins& origins,
+                          const Sharding& to);
 std::string GradientReason(const DimAxes& axes, const Graph& graph, int tensor, const std::string& policy);
 
 }  // namespace trireme

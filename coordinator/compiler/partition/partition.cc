@@ -2,6 +2,7 @@
 #include "coordinator/compiler/partition/partition.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "coordinator/compiler/partition/node_sharding.h"
@@ -34,6 +35,7 @@ class Partitioner : public ExpandContext {
   Status Visit(const Node& node);
   Status VisitView(const Node& node);
   StatusOr<int> Operand(int value, const Sharding& required, Phase phase);
+  void KeepOrigins(const Node& node, const NodeSharding& sharding, int output);
   StatusOr<std::vector<int>> Emit(const Node& node);
   Status FinishEdges();
   Status FinishGradient(int tensor);
@@ -47,6 +49,7 @@ class Partitioner : public ExpandContext {
   PartitionedSegment result_;
   Resharder resharder_;
   std::vector<int> local_of_;   // local value id by source value id
+  std::map<int, SumOrigins> origins_;  // by local value
   const Node* current_ = nullptr;  // node being expanded
   Status status_;               // first error inside an expansion
 };
@@ -125,7 +128,21 @@ StatusOr<int> Partitioner::Operand(int value, const Sharding& required, Phase ph
     RETURN_IF_ERROR(GatherOnce(value, required, &gathered));
     return gathered;
   }
-  return resharder_.To(value, required, phase, ReshardReason(axes_, out(), value, required));
+  return resharder_.To(value, required, phase, ReshardReason(axes_, out(), value, origins_[value], required));
+}
+
+// Remembers why `output` of `node` is partial: an own sum, or one that came in with an operand.
+void Partitioner::KeepOrigins(const Node& node, const NodeSharding& sharding, int output) {
+  for (const Partial& partial : out().value(output).sharding.partial) {
+    for (const int input : node.inputs) {
+      const SumOrigins& from = origins_[input];
+      if (const auto it = from.find(partial.axis); it != from.end()) origins_[output].insert(*it);
+    }
+    const auto dim = sharding.dim_of_axis.find(partial.axis);
+    if (dim == sharding.dim_of_axis.end() || origins_[output].count(partial.axis) > 0) continue;
+    origins_[output][partial.axis] =
+        dim->second + " is summed, " + axes_.EntryFor(MappingKind::kCompute, node.region, dim->second);
+  }
 }
 
 Status Partitioner::VisitView(const Node& node) {
@@ -141,6 +158,7 @@ Status Partitioner::VisitView(const Node& node) {
   local.inputs = {source};
   local.outputs = {out().AddValue(std::move(value))};
   local_of_[node.outputs[0]] = local.outputs[0];
+  origins_[local.outputs[0]] = origins_[source];
   out().AddNode(std::move(local));
   return absl::OkStatus();
 }
@@ -159,6 +177,7 @@ StatusOr<std::vector<int>> Partitioner::Emit(const Node& node) {
     local.outputs.push_back(out().AddValue({.name = node.op, .dims = types[i].dims,
                                             .dtype = types[i].dtype, .region = node.region,
                                             .sharding = sharding.outputs[i]}));
+    KeepOrigins(node, sharding, local.outputs.back());
   }
   const std::vector<int> outputs = local.outputs;
   out().AddNode(std::move(local));
@@ -275,6 +294,7 @@ Status Partitioner::FinishGradient(int tensor) {
   const int source_grad = source_.tensor_grads[tensor];
   if (source_grad < 0) return absl::OkStatus();
   const int grad = local_of_[source_grad];
+  out().value(grad).name = "gradient of " + out().tensors[tensor].name;
   TensorShardings& shardings = result_.tensors[tensor];
   if (options_.shared_tensors.count(out().tensors[tensor].name) == 0) {
     shardings.accumulator =
