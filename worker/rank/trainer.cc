@@ -1,0 +1,125 @@
+// Ranks free-run: the only thing they agree on beside the program's own collectives is whether to
+// stop, one integer a step (about 10 us over shared memory, 100 us over TCP on one machine).
+#include "worker/rank/trainer.h"
+
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "common/base/math.h"
+#include "worker/checkpoint/checkpoint.h"
+#include "worker/executor/device.h"
+
+namespace trireme {
+namespace {
+
+constexpr int32_t kWorldGroupId = -2;  // no group of a program has it
+
+class Trainer {
+ public:
+  Trainer(const TrainerOptions& options, const RankProgram& program, Communicator* communicator,
+          const TrainerEvents& events)
+      : options_(options), program_(program), communicator_(communicator), events_(events) {
+    world_.id = kWorldGroupId;
+    world_.ranks.resize(program.mesh.num_ranks());
+    std::iota(world_.ranks.begin(), world_.ranks.end(), 0);
+  }
+
+  StatusOr<int64_t> Run() {
+    RETURN_IF_ERROR(Prepare());
+    const int64_t last = program_.run.steps;
+    while (steps_done_ < last) {
+      RETURN_IF_ERROR(RunOneStep());
+      const bool due =
+          options_.checkpoint_every > 0 && steps_done_ % options_.checkpoint_every == 0;
+      if (due || steps_done_ == last) RETURN_IF_ERROR(Save());
+      ASSIGN_OR_RETURN(const bool stop, AgreeToStop());
+      if (stop) break;
+    }
+    return steps_done_;
+  }
+
+ private:
+  Status Prepare() {
+    device_ = MakeCpuDevice(options_.num_threads);
+    ASSIGN_OR_RETURN(executor_, Executor::Create(program_, options_.rank, communicator_, *device_));
+    ASSIGN_OR_RETURN(BatchLoader loader,
+                     BatchLoader::Create(options_.data, program_, options_.rank));
+    loader_.emplace(std::move(loader));
+    if (options_.checkpoint_load.empty()) {
+      RETURN_IF_ERROR(executor_->Init());
+    } else {
+      ASSIGN_OR_RETURN(const LoadedCheckpoint loaded,
+                       LoadCheckpoint(options_.checkpoint_load, *executor_));
+      steps_done_ = loaded.step;
+      tokens_seen_ = static_cast<double>(loaded.tokens_seen);
+    }
+    return events_.ready(steps_done_, executor_->arena_bytes(),
+                         program_.program.PoolBytes(Pool::kParam));
+  }
+
+  Status RunOneStep() {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    const MicrobatchSource source = [this](int64_t step, int64_t microbatch,
+                                           const std::vector<void*>& inputs) {
+      return loader_->Fill(step, microbatch, inputs);
+    };
+    ASSIGN_OR_RETURN(const StepResult result, executor_->RunStep(steps_done_, source));
+    ++steps_done_;
+    tokens_seen_ += result.tokens;
+    if (options_.rank != ReportingRank(program_)) return absl::OkStatus();
+    const std::chrono::duration<double> duration = Clock::now() - start;
+    return events_.step({steps_done_, result, duration.count()});
+  }
+
+  Status Save() {
+    if (options_.checkpoint_path.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const SavedCheckpoint saved,
+                     SaveCheckpoint(*executor_, {.path = options_.checkpoint_path,
+                                                 .job = options_.job,
+                                                 .attempt = options_.attempt,
+                                                 .step = steps_done_,
+                                                 .tokens_seen = std::llround(tokens_seen_)}));
+    return events_.checkpoint(steps_done_, saved.folder, saved.bytes);
+  }
+
+  // True on all ranks or on none.
+  StatusOr<bool> AgreeToStop() {
+    int32_t stop = events_.stop_requested() ? 1 : 0;
+    if (world_.ranks.size() > 1) {
+      RETURN_IF_ERROR(
+          Annotate(communicator_->AllReduce(world_, DType::kInt32, ReduceKind::kMax, {&stop, 1}),
+                   "agreeing to go on after step " + std::to_string(steps_done_)));
+    }
+    return stop != 0;
+  }
+
+  const TrainerOptions& options_;
+  const RankProgram& program_;
+  Communicator* const communicator_;
+  const TrainerEvents& events_;
+  GroupRanks world_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Executor> executor_;
+  std::optional<BatchLoader> loader_;
+  int64_t steps_done_ = 0;
+  double tokens_seen_ = 0;
+};
+
+}  // namespace
+
+StatusOr<int64_t> Train(const TrainerOptions& options, const RankProgram& program,
+                        Communicator* communicator, const TrainerEvents& events) {
+  return Trainer(options, program, communicator, events).Run();
+}
+
+int64_t ReportingRank(const RankProgram& program) {
+  std::vector<int64_t> coordinates(program.mesh.num_axes(), 0);
+  if (program.stage_axis >= 0) coordinates[program.stage_axis] = program.num_stages() - 1;
+  return program.mesh.RankOf(coordinates);
+}
+
+}  // namespace trireme
