@@ -17,15 +17,17 @@ namespace trireme {
 inline constexpr int64_t kMaxConfigBytes = 1 << 20;
 inline constexpr int kMaxConfigDepth = 32;
 
+struct ConfigEntry;
+
 struct ConfigNode {
   enum class Kind : uint8_t { kNull, kScalar, kList, kMap };
 
   Kind kind = Kind::kNull;
-  std::string where;                                        // "job.yaml:7", or "--set train.steps"
-  std::string text;                                         // of a scalar
-  bool quoted = false;                                      // a scalar in quotes is never a number
-  std::vector<ConfigNode> items;                            // of a list
-  std::vector<std::pair<std::string, ConfigNode>> entries;  // of a map, in order, no repeats
+  std::string where;                 // "job.yaml:7", or "--set train.steps"
+  std::string text;                  // of a scalar
+  bool quoted = false;               // a scalar in quotes is never a number
+  std::vector<ConfigNode> items;     // of a list
+  std::vector<ConfigEntry> entries;  // of a map, in order, no repeats
 
   bool is_null() const { return kind == Kind::kNull; }
   bool is_scalar() const { return kind == Kind::kScalar; }
@@ -34,6 +36,14 @@ struct ConfigNode {
   // The entry of a map, or null.
   ConfigNode* Find(std::string_view key);
   const ConfigNode* Find(std::string_view key) const;
+};
+
+struct ConfigEntry {
+  ConfigEntry(std::string key, ConfigNode value)
+      : first(std::move(key)), second(std::move(value)) {}
+
+  std::string first;
+  ConfigNode second;
 };
 
 // Reads one YAML or JSON document; an empty one is a null node. `file` names it in `where` and in
