@@ -25,22 +25,21 @@ struct Voidify {
 
 }  // namespace trireme::internal
 
-#define CHECK(condition)                   \
-  (condition) ? (void)0                    \
+#define CHECK(condition)                         \
+  (condition) ? (void)0                          \
               : ::trireme::internal::Voidify() & \
                     ::trireme::internal::CheckFailure(__FILE__, __LINE__, #condition).stream()
-#define TRIREME_CHECK_OP_(a, op, b) \
-  CHECK((a)op(b)) << "(" << (a) << " vs " << (b) << ") "
+#define TRIREME_CHECK_OP_(a, op, b) CHECK((a)op(b)) << "(" << (a) << " vs " << (b) << ") "
 #define CHECK_EQ(a, b) TRIREME_CHECK_OP_(a, ==, b)
 #define CHECK_NE(a, b) TRIREME_CHECK_OP_(a, !=, b)
 #define CHECK_LT(a, b) TRIREME_CHECK_OP_(a, <, b)
 #define CHECK_LE(a, b) TRIREME_CHECK_OP_(a, <=, b)
 #define CHECK_GT(a, b) TRIREME_CHECK_OP_(a, >, b)
 #define CHECK_GE(a, b) TRIREME_CHECK_OP_(a, >=, b)
-#define CHECK_OK(expr)                                                      \
-  do {                                                                      \
-    const auto trireme_check_status_ = (expr);                              \
-    CHECK(trireme_check_status_.ok()) << trireme_check_status_.ToString();  \
+#define CHECK_OK(expr)                                                     \
+  do {                                                                     \
+    const auto trireme_check_status_ = (expr);                             \
+    CHECK(trireme_check_status_.ok()) << trireme_check_status_.ToString(); \
   } while (0)
 
 #endif  // TRIREME_COMMON_BASE_CHECK_H_

@@ -17,9 +17,12 @@ std::string& LogName() {
 
 const char* SeverityName(LogSeverity severity) {
   switch (severity) {
-    case LogSeverity::kInfo: return "INFO";
-    case LogSeverity::kWarning: return "WARN";
-    case LogSeverity::kError: return "ERROR";
+    case LogSeverity::kInfo:
+      return "INFO";
+    case LogSeverity::kWarning:
+      return "WARN";
+    case LogSeverity::kError:
+      return "ERROR";
   }
   return "?";
 }

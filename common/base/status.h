@@ -29,7 +29,9 @@ inline Status ResourceExhausted(std::string_view m) {
 inline Status Unavailable(std::string_view m) { return absl::UnavailableError(ToAbsl(m)); }
 inline Status NotFound(std::string_view m) { return absl::NotFoundError(ToAbsl(m)); }
 inline Status Internal(std::string_view m) { return absl::InternalError(ToAbsl(m)); }
-inline Status DeadlineExceeded(std::string_view m) { return absl::DeadlineExceededError(ToAbsl(m)); }
+inline Status DeadlineExceeded(std::string_view m) {
+  return absl::DeadlineExceededError(ToAbsl(m));
+}
 inline Status Aborted(std::string_view m) { return absl::AbortedError(ToAbsl(m)); }
 inline Status Unimplemented(std::string_view m) { return absl::UnimplementedError(ToAbsl(m)); }
 
@@ -47,8 +49,8 @@ inline Status Annotate(const Status& status, std::string_view context) {
 #define TRIREME_CONCAT_INNER_(a, b) a##b
 #define TRIREME_CONCAT_(a, b) TRIREME_CONCAT_INNER_(a, b)
 
-#define RETURN_IF_ERROR(expr)                                  \
-  do {                                                         \
+#define RETURN_IF_ERROR(expr)                                                                   \
+  do {                                                                                          \
     if (::absl::Status trireme_status_ = (expr); !trireme_status_.ok()) return trireme_status_; \
   } while (0)
 

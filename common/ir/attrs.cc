@@ -10,8 +10,9 @@ namespace trireme {
 namespace {
 
 auto LowerBound(auto& entries, std::string_view name) {
-  return std::lower_bound(entries.begin(), entries.end(), name,
-                          [](const auto& entry, std::string_view key) { return entry.first < key; });
+  return std::lower_bound(
+      entries.begin(), entries.end(), name,
+      [](const auto& entry, std::string_view key) { return entry.first < key; });
 }
 
 template <typename T>
@@ -64,9 +65,12 @@ std::string Attrs::ToText() const {
       for (size_t i = 0; i < ints->size(); ++i) text << (i > 0 ? "," : "") << (*ints)[i];
       text << ")";
     } else {
-      std::visit([&text](const auto& v) {
-        if constexpr (!std::is_same_v<std::decay_t<decltype(v)>, std::vector<int64_t>>) text << v;
-      }, value);
+      std::visit(
+          [&text](const auto& v) {
+            if constexpr (!std::is_same_v<std::decay_t<decltype(v)>, std::vector<int64_t>>)
+              text << v;
+          },
+          value);
     }
     separator = ", ";
   }

@@ -24,8 +24,8 @@ class Attrs {
   void Set(std::string_view name, AttrValue value);
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
 
-  // The value of `name`; CHECK-fails when it is missing or of another type. GetInt etc. with a default return it
-  // when the name is missing.
+  // The value of `name`; CHECK-fails when it is missing or of another type. GetInt etc. with a
+  // default return it when the name is missing.
   int64_t GetInt(std::string_view name) const;
   int64_t GetInt(std::string_view name, int64_t otherwise) const;
   double GetDouble(std::string_view name) const;

@@ -17,13 +17,20 @@ std::string ValueText(const Graph& graph, int id, const Mesh* mesh) {
 
 std::string_view Name(Phase phase) {
   switch (phase) {
-    case Phase::kForward: return "F";
-    case Phase::kBackward: return "B";
-    case Phase::kWeightGrad: return "W";
-    case Phase::kInit: return "INIT";
-    case Phase::kGather: return "G";
-    case Phase::kUpdate1: return "U1";
-    case Phase::kUpdate2: return "U2";
+    case Phase::kForward:
+      return "F";
+    case Phase::kBackward:
+      return "B";
+    case Phase::kWeightGrad:
+      return "W";
+    case Phase::kInit:
+      return "INIT";
+    case Phase::kGather:
+      return "G";
+    case Phase::kUpdate1:
+      return "U1";
+    case Phase::kUpdate2:
+      return "U2";
   }
   return "?";
 }
@@ -44,7 +51,8 @@ std::string Graph::ToText(const Mesh* mesh) const {
   std::ostringstream text;
   text << "segment " << name << "\n";
   for (const Value& value : values) {
-    if (value.kind == ValueKind::kParam) text << "  param " << ValueText(*this, value.id, mesh) << "\n";
+    if (value.kind == ValueKind::kParam)
+      text << "  param " << ValueText(*this, value.id, mesh) << "\n";
   }
   for (const Node& node : nodes) {
     text << "  " << Name(node.phase) << " ";

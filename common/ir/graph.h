@@ -1,7 +1,7 @@
-// The graph of one segment (a part of the model that is compiled once and used many times): values with named dims,
-// and nodes, each one op. Nodes stand in execution order. The same structure holds the forward graph that a model
-// builder writes, the one with its backward, and the graph of one rank after partitioning, where values carry shardings
-// and collectives are nodes.
+// The graph of one segment (a part of the model that is compiled once and used many times): values
+// with named dims, and nodes, each one op. Nodes stand in execution order. The same structure holds
+// the forward graph that a model builder writes, the one with its backward, and the graph of one
+// rank after partitioning, where values carry shardings and collectives are nodes.
 #ifndef TRIREME_COMMON_IR_GRAPH_H_
 #define TRIREME_COMMON_IR_GRAPH_H_
 
@@ -21,7 +21,8 @@ namespace trireme {
 enum class Phase : uint8_t { kForward, kBackward, kWeightGrad, kInit, kGather, kUpdate1, kUpdate2 };
 std::string_view Name(Phase phase);  // "F", "B", "W", "INIT", "G", "U1", "U2"
 
-// What a value is to the code that holds it. Everything but kTemp lives in memory that the instance supplies.
+// What a value is to the code that holds it. Everything but kTemp lives in memory that the instance
+// supplies.
 enum class ValueKind : uint8_t {
   kTemp,
   kInput,        // data: tokens, targets, weights, positions, segments
@@ -41,8 +42,8 @@ struct Value {
   DType dtype = DType::kFloat32;
   ValueKind kind = ValueKind::kTemp;
   std::string region;
-  int tensor = -1;  // kParam, kGrad, kReducedGrad, kState: index into Graph::tensors
-  int slot = -1;    // kState: which state of the optimizer; edges: which edge
+  int tensor = -1;    // kParam, kGrad, kReducedGrad, kState: index into Graph::tensors
+  int slot = -1;      // kState: which state of the optimizer; edges: which edge
   Sharding sharding;  // set by the partitioner
 };
 
@@ -54,7 +55,7 @@ struct Node {
   std::vector<int> outputs;  // value ids
   Phase phase = Phase::kForward;
   std::string region;
-  std::string reason;  // why it is there, when it was not written by the model builder
+  std::string reason;       // why it is there, when it was not written by the model builder
   bool accumulate = false;  // adds into the outputs that the op can accumulate
   bool in_place = false;    // outputs[0] is the memory of inputs[0]
 };
@@ -77,13 +78,13 @@ struct Graph {
   std::vector<Value> values;
   std::vector<Node> nodes;
   std::vector<LogicalTensor> tensors;
-  std::vector<int> edges_in;         // kEdgeIn values, in order
-  std::vector<int> edges_out;        // values handed to the next segment
-  std::vector<int> grad_edges_in;    // gradients of edges_in, after autodiff
-  std::vector<int> grad_edges_out;   // kGradEdgeOut values, after autodiff
-  std::vector<int> tensor_grads;     // value id of each tensor's gradient, -1 = none; after autodiff
-  int loss = -1;                     // scalar sum of weighted losses, when this segment ends the model
-  int loss_weight = -1;              // scalar sum of weights
+  std::vector<int> edges_in;        // kEdgeIn values, in order
+  std::vector<int> edges_out;       // values handed to the next segment
+  std::vector<int> grad_edges_in;   // gradients of edges_in, after autodiff
+  std::vector<int> grad_edges_out;  // kGradEdgeOut values, after autodiff
+  std::vector<int> tensor_grads;    // value id of each tensor's gradient, -1 = none; after autodiff
+  int loss = -1;         // scalar sum of weighted losses, when this segment ends the model
+  int loss_weight = -1;  // scalar sum of weights
 
   const Value& value(int id) const { return values[id]; }
   Value& value(int id) { return values[id]; }

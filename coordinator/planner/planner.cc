@@ -36,7 +36,8 @@ StatusOr<Roles> FindRoles(const Mesh& mesh, const Mapping& mapping) {
   if (!stages.empty()) roles.stage_axis = stages[0];
   for (const std::string_view region : KnownRegions()) {
     for (const std::string_view dim : {"position", "key_position"}) {
-      const int64_t shards = mesh.GroupSize(mapping.Lookup(MappingKind::kCompute, region, dim).axes);
+      const int64_t shards =
+          mesh.GroupSize(mapping.Lookup(MappingKind::kCompute, region, dim).axes);
       roles.position_multiple = std::lcm(roles.position_multiple, shards);
     }
   }
@@ -47,31 +48,36 @@ StatusOr<Roles> FindRoles(const Mesh& mesh, const Mapping& mapping) {
 Status ChooseMicrobatch(const TrainSpec& train, const Roles& roles, TrainingRun* run) {
   const int64_t batch = train.global_batch_size;
   if (batch % roles.replicas != 0) {
-    return InvalidArgument("train.global_batch_size " + std::to_string(batch) + " does not divide over " +
-                           std::to_string(roles.replicas) + " data-parallel replicas; try " +
-                           std::to_string(std::max<int64_t>(1, batch / roles.replicas) * roles.replicas) +
-                           " or " + std::to_string(RoundUp(batch, roles.replicas)));
+    return InvalidArgument(
+        "train.global_batch_size " + std::to_string(batch) + " does not divide over " +
+        std::to_string(roles.replicas) + " data-parallel replicas; try " +
+        std::to_string(std::max<int64_t>(1, batch / roles.replicas) * roles.replicas) + " or " +
+        std::to_string(RoundUp(batch, roles.replicas)));
   }
   const int64_t per_replica = batch / roles.replicas;
-  const int64_t microbatch = train.microbatch_size > 0 ? std::min(train.microbatch_size, per_replica) : per_replica;
+  const int64_t microbatch =
+      train.microbatch_size > 0 ? std::min(train.microbatch_size, per_replica) : per_replica;
   if (per_replica % microbatch != 0) {
     int64_t lower = microbatch;
     while (per_replica % lower != 0) --lower;
-    return InvalidArgument("train.microbatch_size " + std::to_string(microbatch) + " does not divide the " +
-                           std::to_string(per_replica) + " sequences of a replica (global batch " +
-                           std::to_string(batch) + " over " + std::to_string(roles.replicas) +
-                           " replicas); try " + std::to_string(lower));
+    return InvalidArgument("train.microbatch_size " + std::to_string(microbatch) +
+                           " does not divide the " + std::to_string(per_replica) +
+                           " sequences of a replica (global batch " + std::to_string(batch) +
+                           " over " + std::to_string(roles.replicas) + " replicas); try " +
+                           std::to_string(lower));
   }
   run->microbatch_size = microbatch;
   run->num_microbatches = per_replica / microbatch;
   return absl::OkStatus();
 }
 
-void AddReasons(const Roles& roles, int64_t sequence, int64_t padded, const TrainSpec& train, Plan* plan) {
+void AddReasons(const Roles& roles, int64_t sequence, int64_t padded, const TrainSpec& train,
+                Plan* plan) {
   if (padded != sequence) {
-    plan->reasons.push_back({"POSITION_PADDED", "sequence length " + std::to_string(sequence) +
-                                                    " is padded to " + std::to_string(padded) +
-                                                    " so that positions split evenly; padding has weight 0"});
+    plan->reasons.push_back(
+        {"POSITION_PADDED", "sequence length " + std::to_string(sequence) + " is padded to " +
+                                std::to_string(padded) +
+                                " so that positions split evenly; padding has weight 0"});
   }
   if (train.microbatch_size > plan->run.microbatch_size) {
     plan->reasons.push_back({"MICROBATCH_CLAMPED",
@@ -88,7 +94,8 @@ Status MakeRanks(const Topology& topology, Plan* plan) {
   int64_t rank = 0;
   for (const Host& host : topology.hosts) {
     for (int64_t device = 0; device < host.devices; ++device, ++rank) {
-      RankPlacement placement{.rank = rank, .host = host.name, .device = static_cast<int32_t>(device)};
+      RankPlacement placement{
+          .rank = rank, .host = host.name, .device = static_cast<int32_t>(device)};
       if (rank < ranks) placement.coordinates = plan->mesh.Coordinates(rank);
       if (rank < ranks && plan->stage_axis >= 0) {
         placement.stage = static_cast<int32_t>(placement.coordinates[plan->stage_axis]);
@@ -109,15 +116,24 @@ struct Compilation {
   int64_t position = 1;  // padded
 };
 
-// Builds the model, runs every pass and fills programs, schedules and the parts of the plan that sum them up.
-Status Compile(const JobSpec& job, const Mapping& mapping, const Roles& roles, const Compilation& what, Plan* plan) {
+// Builds the model, runs every pass and fills programs, schedules and the parts of the plan that
+// sum them up.
+Status Compile(const JobSpec& job, const Mapping& mapping, const Roles& roles,
+               const Compilation& what, Plan* plan) {
   const bool train = what.purpose == Purpose::kTrain;
-  ASSIGN_OR_RETURN(Model model, BuildModel(job.model, {what.batch, what.position, roles.replicas}, what.purpose));
+  ASSIGN_OR_RETURN(Model model, BuildModel(job.model, {what.batch, what.position, roles.replicas},
+                                           what.purpose));
   if (train) {
-    for (Graph& segment : model.segments) RETURN_IF_ERROR(AddBackward(segment, 1.0 / plan->run.expected_tokens));
+    for (Graph& segment : model.segments)
+      RETURN_IF_ERROR(AddBackward(segment, 1.0 / plan->run.expected_tokens));
   }
   CompileOptions options;
-  options.partition = {job.mesh.gather, job.mesh.reduce_ici, job.mesh.reduce_dcn, plan->run.num_microbatches, {}, {}};
+  options.partition = {job.mesh.gather,
+                       job.mesh.reduce_ici,
+                       job.mesh.reduce_dcn,
+                       plan->run.num_microbatches,
+                       {},
+                       {}};
   if (roles.stage_axis >= 0) options.partition.stage_axes = {roles.stage_axis};
   options.optimizer = job.optimizer;
   options.remat = job.train.remat;
@@ -128,9 +144,11 @@ Status Compile(const JobSpec& job, const Mapping& mapping, const Roles& roles, c
   options.layers_per_stage = job.pipeline.layers_per_stage;
   const int64_t num_stages = roles.stage_axis >= 0 ? plan->mesh.axis(roles.stage_axis).size : 1;
   if (train) {
-    ASSIGN_OR_RETURN(plan->schedules, BuildSchedules(job.pipeline.order, static_cast<int32_t>(num_stages),
-                                                     static_cast<int32_t>(plan->run.num_microbatches)));
-    for (const StepSchedule& schedule : plan->schedules) options.slots.push_back(schedule.num_slots);
+    ASSIGN_OR_RETURN(plan->schedules,
+                     BuildSchedules(job.pipeline.order, static_cast<int32_t>(num_stages),
+                                    static_cast<int32_t>(plan->run.num_microbatches)));
+    for (const StepSchedule& schedule : plan->schedules)
+      options.slots.push_back(schedule.num_slots);
   } else {
     plan->schedules = {{.items = {{.phase = Phase::kForward, .microbatch = 0, .slot = 0}}}};
   }
@@ -148,14 +166,15 @@ Status CheckMemory(const Topology& topology, const Plan& plan) {
     const MemoryPlan& memory = plan.memory[s];
     const int64_t need = memory.total + memory.reserve;
     if (need <= limit) continue;
-    return ResourceExhausted("a rank of stage " + std::to_string(s) + " needs " + std::to_string(need) +
-                             " bytes (params " + std::to_string(memory.params) + ", grads " +
-                             std::to_string(memory.grads) + ", optimizer " + std::to_string(memory.optimizer) +
-                             ", activations " + std::to_string(memory.activations) + ", reserve " +
-                             std::to_string(memory.reserve) + ") but " + topology.device.name + " has " +
-                             std::to_string(limit) + ", " + std::to_string(need - limit) +
-                             " too few; try more model, data or stage ranks, a smaller train.microbatch_size, "
-                             "or train.remat: block");
+    return ResourceExhausted(
+        "a rank of stage " + std::to_string(s) + " needs " + std::to_string(need) +
+        " bytes (params " + std::to_string(memory.params) + ", grads " +
+        std::to_string(memory.grads) + ", optimizer " + std::to_string(memory.optimizer) +
+        ", activations " + std::to_string(memory.activations) + ", reserve " +
+        std::to_string(memory.reserve) + ") but " + topology.device.name + " has " +
+        std::to_string(limit) + ", " + std::to_string(need - limit) +
+        " too few; try more model, data or stage ranks, a smaller train.microbatch_size, "
+        "or train.remat: block");
   }
   return absl::OkStatus();
 }
@@ -164,8 +183,9 @@ Status CheckMemory(const Topology& topology, const Plan& plan) {
 
 StatusOr<Plan> PlanJob(const JobSpec& job, const Topology& topology) {
   Plan plan{.job_name = job.name, .op_table_hash = OpTableHash()};
-  ASSIGN_OR_RETURN(const AxisShapes shapes, ResolveAxisShapes(job.mesh.axes, job.mesh.dcn_axes,
-                                                              topology.num_devices(), topology.num_slices()));
+  ASSIGN_OR_RETURN(const AxisShapes shapes,
+                   ResolveAxisShapes(job.mesh.axes, job.mesh.dcn_axes, topology.num_devices(),
+                                     topology.num_slices()));
   ASSIGN_OR_RETURN(plan.mesh, MakeMesh(shapes));
   ASSIGN_OR_RETURN(const Mapping mapping, Mapping::Create(plan.mesh, job.mesh.mapping));
   ASSIGN_OR_RETURN(const Roles roles, FindRoles(plan.mesh, mapping));
@@ -182,7 +202,9 @@ StatusOr<Plan> PlanJob(const JobSpec& job, const Topology& topology) {
   ASSIGN_OR_RETURN(run.lr_table, LearningRateTable(job.optimizer, job.schedule, job.train.steps));
   const int64_t position = RoundUp(run.sequence_length, roles.position_multiple);
   AddReasons(roles, run.sequence_length, position, job.train, &plan);
-  RETURN_IF_ERROR(Compile(job, mapping, roles, {Purpose::kTrain, run.microbatch_size * roles.replicas, position}, &plan));
+  RETURN_IF_ERROR(Compile(job, mapping, roles,
+                          {Purpose::kTrain, run.microbatch_size * roles.replicas, position},
+                          &plan));
   Summarize(topology.device.reserve_bytes, &plan);
   RETURN_IF_ERROR(CheckMemory(topology, plan));
   return plan;
@@ -203,7 +225,8 @@ StatusOr<Plan> PlanGenerate(const JobSpec& job, int64_t sequence_length) {
 std::optional<int64_t> FixedDeviceCount(const MeshSpec& mesh) {
   AxisSizes axes = {{"data", -1}, {"replica", 1}, {"model", 1}};
   for (const auto& [name, size] : mesh.axes) {
-    const auto it = std::find_if(axes.begin(), axes.end(), [&](const auto& axis) { return axis.first == name; });
+    const auto it = std::find_if(axes.begin(), axes.end(),
+                                 [&](const auto& axis) { return axis.first == name; });
     if (it != axes.end()) {
       it->second = size;
     } else {

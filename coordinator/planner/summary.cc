@@ -22,10 +22,12 @@ void SummarizeParameters(Plan* plan) {
   for (const StageProgram& program : plan->programs) {
     for (const TensorPlacement& tensor : program.tensors) {
       if (!seen.insert(tensor.name).second) continue;
-      ParameterPlan parameter{.name = tensor.name, .shape = Sizes(tensor.dims),
-                              .spec = ToText(plan->mesh, tensor.dims, tensor.param_sharding),
-                              .local_shape = LocalSizes(plan->mesh, tensor.dims, tensor.param_sharding),
-                              .stage = program.stage};
+      ParameterPlan parameter{
+          .name = tensor.name,
+          .shape = Sizes(tensor.dims),
+          .spec = ToText(plan->mesh, tensor.dims, tensor.param_sharding),
+          .local_shape = LocalSizes(plan->mesh, tensor.dims, tensor.param_sharding),
+          .stage = program.stage};
       for (size_t i = 0; i < tensor.dims.size(); ++i) {
         parameter.slices *= NumShards(plan->mesh, tensor.param_sharding, static_cast<int>(i));
       }
@@ -36,8 +38,10 @@ void SummarizeParameters(Plan* plan) {
 
 void SummarizeMemory(int64_t reserve_bytes, Plan* plan) {
   for (const StageProgram& program : plan->programs) {
-    MemoryPlan memory{.params = program.PoolBytes(Pool::kParam), .grads = program.PoolBytes(Pool::kGrad),
-                      .optimizer = program.PoolBytes(Pool::kState), .total = program.ArenaBytes(),
+    MemoryPlan memory{.params = program.PoolBytes(Pool::kParam),
+                      .grads = program.PoolBytes(Pool::kGrad),
+                      .optimizer = program.PoolBytes(Pool::kState),
+                      .total = program.ArenaBytes(),
                       .reserve = reserve_bytes};
     memory.activations = memory.total - memory.params - memory.grads - memory.optimizer;
     plan->memory.push_back(memory);
@@ -45,14 +49,18 @@ void SummarizeMemory(int64_t reserve_bytes, Plan* plan) {
 }
 
 // (op, group, tensor, reason) -> (bytes, count)
-using Totals = std::map<std::tuple<std::string, int32_t, std::string, std::string>, std::pair<int64_t, int64_t>>;
+using Totals = std::map<std::tuple<std::string, int32_t, std::string, std::string>,
+                        std::pair<int64_t, int64_t>>;
 
-void AddPhase(const Plan& plan, const StageProgram& program, Phase phase, int64_t times, Totals* totals) {
+void AddPhase(const Plan& plan, const StageProgram& program, Phase phase, int64_t times,
+              Totals* totals) {
   for (const Instance& instance : program.instances(phase)) {
     for (const Instruction& instruction : program.codes[instance.code].instructions) {
       if (!IsCollective(instruction.op)) continue;
-      const int64_t bytes = CollectiveBytes(plan.mesh, program.groups[instruction.group], instruction);
-      auto& [total, count] = (*totals)[{instruction.op, instruction.group, instruction.tensor, instruction.reason}];
+      const int64_t bytes =
+          CollectiveBytes(plan.mesh, program.groups[instruction.group], instruction);
+      auto& [total, count] =
+          (*totals)[{instruction.op, instruction.group, instruction.tensor, instruction.reason}];
       total += bytes * times;
       count += times;
     }
@@ -74,9 +82,14 @@ void AddSends(const Plan& plan, const StageProgram& program, const StepSchedule&
   for (const int gradient : {0, 1}) {
     if (count[gradient] == 0) continue;
     const MeshAxis& axis = plan.mesh.axis(plan.stage_axis);
-    collectives->push_back({"send", {axis.name}, axis.fabric, bytes[gradient], count[gradient],
+    collectives->push_back({"send",
+                            {axis.name},
+                            axis.fabric,
+                            bytes[gradient],
+                            count[gradient],
                             gradient ? "gradient of the residual stream" : "residual stream",
-                            "layers are split over " + axis.name, program.stage});
+                            "layers are split over " + axis.name,
+                            program.stage});
   }
 }
 
@@ -93,7 +106,8 @@ void SummarizeCollectives(Plan* plan) {
     for (const auto& [key, sums] : totals) {
       const auto& [op, group_index, tensor, reason] = key;
       const Group& group = program.groups[group_index];
-      CollectivePlan collective{op, {}, group.fabric, sums.first, sums.second, tensor, reason, program.stage};
+      CollectivePlan collective{op,          {},     group.fabric, sums.first,
+                                sums.second, tensor, reason,       program.stage};
       for (const int32_t axis : group.axes) collective.axes.push_back(plan->mesh.axis(axis).name);
       plan->collectives.push_back(std::move(collective));
     }

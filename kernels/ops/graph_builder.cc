@@ -30,14 +30,14 @@ int GraphBuilder::Input(const std::string& name, const std::vector<Dim>& dims, D
   for (const Value& value : graph_.values) {
     if (value.kind == ValueKind::kInput && value.name == name) return value.id;
   }
-  return graph_.AddValue({.name = name, .dims = dims, .dtype = dtype, .kind = ValueKind::kInput,
-                          .region = region_});
+  return graph_.AddValue(
+      {.name = name, .dims = dims, .dtype = dtype, .kind = ValueKind::kInput, .region = region_});
 }
 
 int GraphBuilder::EdgeIn(const std::string& name, const std::vector<Dim>& dims) {
   const int slot = static_cast<int>(graph_.edges_in.size());
-  const int id = graph_.AddValue({.name = name, .dims = dims, .kind = ValueKind::kEdgeIn,
-                                  .region = "residual", .slot = slot});
+  const int id = graph_.AddValue(
+      {.name = name, .dims = dims, .kind = ValueKind::kEdgeIn, .region = "residual", .slot = slot});
   graph_.edges_in.push_back(id);
   return id;
 }
@@ -45,8 +45,12 @@ int GraphBuilder::EdgeIn(const std::string& name, const std::vector<Dim>& dims) 
 int GraphBuilder::Param(const LogicalTensor& tensor) {
   const int index = static_cast<int>(graph_.tensors.size());
   graph_.tensors.push_back(tensor);
-  return graph_.AddValue({.name = tensor.name, .dims = tensor.dims, .dtype = tensor.dtype,
-                          .kind = ValueKind::kParam, .region = tensor.region, .tensor = index});
+  return graph_.AddValue({.name = tensor.name,
+                          .dims = tensor.dims,
+                          .dtype = tensor.dtype,
+                          .kind = ValueKind::kParam,
+                          .region = tensor.region,
+                          .tensor = index});
 }
 
 std::vector<int> GraphBuilder::Add(const std::string& op, const Attrs& attrs,
@@ -56,9 +60,10 @@ std::vector<int> GraphBuilder::Add(const std::string& op, const Attrs& attrs,
   CHECK(types.ok()) << op << " " << name << ": " << types.status().ToString();
   for (size_t i = 0; i < types->size(); ++i) {
     const ValueType& type = (*types)[i];
-    node.outputs.push_back(graph_.AddValue(
-        {.name = i == 0 ? name : name + "." + std::to_string(i), .dims = type.dims,
-         .dtype = type.dtype, .region = region_}));
+    node.outputs.push_back(graph_.AddValue({.name = i == 0 ? name : name + "." + std::to_string(i),
+                                            .dims = type.dims,
+                                            .dtype = type.dtype,
+                                            .region = region_}));
   }
   std::vector<int> outputs = node.outputs;
   graph_.AddNode(std::move(node));
@@ -81,8 +86,8 @@ int GraphBuilder::Rename(int value, const std::string& region,
   for (const auto& [from, to] : dims) pairs += (pairs.empty() ? "" : ",") + from + ":" + to;
   const std::string previous = region_;
   region_ = region;
-  const int out = Add1("rename", {{"dims", pairs}, {"from_region", graph_.value(value).region}},
-                       {value}, name);
+  const int out =
+      Add1("rename", {{"dims", pairs}, {"from_region", graph_.value(value).region}}, {value}, name);
   region_ = previous;
   return out;
 }

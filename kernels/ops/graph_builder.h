@@ -1,4 +1,5 @@
-// Writes nodes into a graph; output types come from the op's rule. Used by model builders, gradients and optimizers.
+// Writes nodes into a graph; output types come from the op's rule. Used by model builders,
+// gradients and optimizers.
 #ifndef TRIREME_KERNELS_OPS_GRAPH_BUILDER_H_
 #define TRIREME_KERNELS_OPS_GRAPH_BUILDER_H_
 
@@ -25,8 +26,8 @@ class GraphBuilder {
   int EdgeIn(const std::string& name, const std::vector<Dim>& dims);
   int Param(const LogicalTensor& tensor);  // adds the tensor to the graph
 
-  // Appends a node and returns its outputs. CHECK-fails when the op's Infer refuses (a bug of the caller; job files are
-  // validated before). Value names are `name`, then name.1, name.2.
+  // Appends a node and returns its outputs. CHECK-fails when the op's Infer refuses (a bug of the
+  // caller; job files are validated before). Value names are `name`, then name.1, name.2.
   std::vector<int> Add(const std::string& op, const Attrs& attrs, const std::vector<int>& inputs,
                        const std::string& name);
   int Add1(const std::string& op, const Attrs& attrs, const std::vector<int>& inputs,

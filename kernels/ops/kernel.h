@@ -1,5 +1,5 @@
-// The callable side of an op: one function for the reference (double precision, plain loops: the specification) and one
-// for each device.
+// The callable side of an op: one function for the reference (double precision, plain loops: the
+// specification) and one for each device.
 #ifndef TRIREME_KERNELS_OPS_KERNEL_H_
 #define TRIREME_KERNELS_OPS_KERNEL_H_
 
@@ -11,8 +11,8 @@
 
 namespace trireme {
 
-// Operands are dense unless the op says otherwise (copy). `accumulate`: add into the outputs named by the rule's
-// accumulating_outputs instead of overwriting them.
+// Operands are dense unless the op says otherwise (copy). `accumulate`: add into the outputs named
+// by the rule's accumulating_outputs instead of overwriting them.
 struct KernelArgs {
   Stream& stream;
   const Attrs& attrs;

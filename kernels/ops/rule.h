@@ -1,10 +1,11 @@
-// What the compiler knows of an op, all of it pure: shapes, which dims must be whole, linearity, gradient, cost, and how
-// to rewrite it where a split dim needs a distributed algorithm.
+// What the compiler knows of an op, all of it pure: shapes, which dims must be whole, linearity,
+// gradient, cost, and how to rewrite it where a split dim needs a distributed algorithm.
 //
-// The sharding of a node follows from dim names alone. Every dim of its operands takes the axes that the mapping gives
-// for (region, dim); dims named by `whole` take none. An output is a partial SUM over the axes of the split dims it does
-// not have, less the axes that split its own dims. Example: dW[embed, mlp] = dot(x[batch, position, embed],
-// dy[batch, position, mlp]) with batch split over data is partial over data.
+// The sharding of a node follows from dim names alone. Every dim of its operands takes the axes
+// that the mapping gives for (region, dim); dims named by `whole` take none. An output is a partial
+// SUM over the axes of the split dims it does not have, less the axes that split its own dims.
+// Example: dW[embed, mlp] = dot(x[batch, position, embed], dy[batch, position, mlp]) with batch
+// split over data is partial over data.
 #ifndef TRIREME_KERNELS_OPS_RULE_H_
 #define TRIREME_KERNELS_OPS_RULE_H_
 
@@ -42,12 +43,13 @@ struct OpCost {
 
 // An attribute whose value is the first global index that this rank holds of a dim of an operand.
 struct IndexAttr {
-  std::string name;   // attribute, for example "vocab_start"
-  int operand = 0;    // input index; outputs follow: inputs.size() + output index
-  std::string dim;    // dim name of that operand
+  std::string name;  // attribute, for example "vocab_start"
+  int operand = 0;   // input index; outputs follow: inputs.size() + output index
+  std::string dim;   // dim name of that operand
 };
 
-// Gradients arriving at a node: `output_grads[i]` is a value id or -1; fill `input_grads[i]` (-1: none needed).
+// Gradients arriving at a node: `output_grads[i]` is a value id or -1; fill `input_grads[i]` (-1:
+// none needed).
 struct GradArgs {
   GraphBuilder& builder;
   const Node& node;
@@ -59,15 +61,16 @@ struct GradArgs {
 class ExpandContext {
  public:
   virtual ~ExpandContext() = default;
-  // Appends a node whose output i carries the split dims as usual, but is declared partial of kinds[i] over the axes of
-  // `dim`. Returns the output ids.
+  // Appends a node whose output i carries the split dims as usual, but is declared partial of
+  // kinds[i] over the axes of `dim`. Returns the output ids.
   virtual std::vector<int> AddPartial(const std::string& op, const Attrs& attrs,
                                       const std::vector<int>& inputs, const std::string& dim,
                                       const std::vector<ReduceKind>& kinds) = 0;
   // Appends an ordinary node.
   virtual std::vector<int> Add(const std::string& op, const Attrs& attrs,
                                const std::vector<int>& inputs) = 0;
-  // The value with its partial reduction resolved (a collective over the axes it is partial on; the same value when none).
+  // The value with its partial reduction resolved (a collective over the axes it is partial on; the
+  // same value when none).
   virtual int Resolve(int value) = 0;
   // A copy of the same memory that is declared partial over nothing (each rank keeps its own).
   virtual int Local(int value) = 0;
@@ -96,7 +99,8 @@ struct OpRule {
   std::vector<IndexAttr> (*index_attrs)(const Graph& graph, const Node& node) = nullptr;
 
   // Rewrites the node; its outputs become `outputs`. Null: the node stands as it is.
-  std::vector<int> (*expand)(ExpandContext& context, const Graph& graph, const Node& node) = nullptr;
+  std::vector<int> (*expand)(ExpandContext& context, const Graph& graph,
+                             const Node& node) = nullptr;
 
   // Outputs the kernels can add into instead of overwriting.
   std::vector<int> accumulating_outputs = {};
@@ -106,7 +110,8 @@ struct OpRule {
 const OpRule& FindRule(std::string_view op);
 // All rules, in the order of op_list.inc.
 const std::vector<const OpRule*>& AllRules();
-// A number that changes when the set of ops or their names change; coordinator and worker must agree on it.
+// A number that changes when the set of ops or their names change; coordinator and worker must
+// agree on it.
 uint64_t OpTableHash();
 
 }  // namespace trireme

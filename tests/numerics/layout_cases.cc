@@ -1,4 +1,5 @@
-// Base jobs are tiny and awkward on purpose: 3 layers, vocab 37, sequence 7, 2 kv heads under 4 heads.
+// Base jobs are tiny and awkward on purpose: 3 layers, vocab 37, sequence 7, 2 kv heads under 4
+// heads.
 #include "tests/numerics/layout_cases.h"
 
 #include "common/config/parse.h"
@@ -8,19 +9,25 @@ namespace {
 
 constexpr char kLlama[] = R"(
 name: layout
-model: {type: llama, hidden_size: 16, intermediate_size: 24, num_hidden_layers: 3, num_attention_heads: 4, num_key_value_heads: 2, vocab_size: 257, max_position_embeddings: 16, initializer_range: 0.3}
+model: {type: llama, hidden_size: 16, intermediate_size: 24, num_hidden_layers: 3,
+        num_attention_heads: 4, num_key_value_heads: 2, vocab_size: 257,
+        max_position_embeddings: 16, initializer_range: 0.3}
 data: {train: [{path: none.txt}], tokenizer: bytes, sequence_length: 7}
 train: {steps: 10, global_batch_size: 8, microbatch_size: 2, seed: 3}
-optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 0.1, max_grad_norm: 1.0}
+optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 0.1,
+            max_grad_norm: 1.0}
 schedule: {type: cosine, warmup: 2 steps, min_ratio: 0.1}
 )";
 
 constexpr char kGpt2[] = R"(
 name: layout
-model: {type: gpt2, hidden_size: 16, intermediate_size: 32, num_hidden_layers: 3, num_attention_heads: 4, vocab_size: 257, max_position_embeddings: 16, initializer_range: 0.3}
+model: {type: gpt2, hidden_size: 16, intermediate_size: 32, num_hidden_layers: 3,
+        num_attention_heads: 4, vocab_size: 257, max_position_embeddings: 16,
+        initializer_range: 0.3}
 data: {train: [{path: none.txt}], tokenizer: bytes, sequence_length: 7}
 train: {steps: 10, global_batch_size: 8, microbatch_size: 2, seed: 3}
-optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 0.1, max_grad_norm: 1.0}
+optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 0.1,
+            max_grad_norm: 1.0}
 schedule: {type: cosine, warmup: 2 steps, min_ratio: 0.1}
 )";
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "common/config/job_spec.h"
 #include "common/config/fleet.h"
+#include "common/config/job_spec.h"
 
 namespace trireme {
 

@@ -53,7 +53,8 @@ void RunCollective(const std::string& op, const std::string& kind, DType dtype,
   if (op == "all_reduce" || op == "reduce_scatter") {
     const Bytes total = ReduceAs(dtype, kind, inputs);
     CHECK_EQ(in_bytes, op == "all_reduce" ? out_bytes : n * out_bytes) << op;
-    for (size_t m = 0; m < n; ++m) Put(total, op == "all_reduce" ? 0 : m * out_bytes, members[m].out, out_bytes);
+    for (size_t m = 0; m < n; ++m)
+      Put(total, op == "all_reduce" ? 0 : m * out_bytes, members[m].out, out_bytes);
   } else if (op == "all_gather") {
     CHECK_EQ(out_bytes, n * in_bytes);
     for (const CollectiveBuffers& m : members) {

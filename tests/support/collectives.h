@@ -1,4 +1,5 @@
-// Collectives on the buffers of all members at once, adding in group order: what the communicators must equal.
+// Collectives on the buffers of all members at once, adding in group order: what the communicators
+// must equal.
 #ifndef TRIREME_TESTS_SUPPORT_COLLECTIVES_H_
 #define TRIREME_TESTS_SUPPORT_COLLECTIVES_H_
 
@@ -17,7 +18,8 @@ struct CollectiveBuffers {
   int64_t out_count = 0;
 };
 
-// `op` is an IR collective, `kind` "sum" or "max"; `members` in group order. CHECK-fails on counts that do not fit.
+// `op` is an IR collective, `kind` "sum" or "max"; `members` in group order. CHECK-fails on counts
+// that do not fit.
 void RunCollective(const std::string& op, const std::string& kind, DType dtype,
                    const std::vector<CollectiveBuffers>& members);
 

@@ -33,14 +33,15 @@ struct Lockstep::Op {
   const ResolvedInstruction* instruction = nullptr;
   const ScheduleItem* item = nullptr;  // exchange, or the run whose inputs are filled
   int32_t slot = 0;
-  std::vector<bool> sent, received;    // exchange progress
+  std::vector<bool> sent, received;  // exchange progress
 };
 
 Lockstep::Lockstep(const Plan& plan, SequenceSource source, Kernels kernels)
     : plan_(plan), source_(std::move(source)), kernels_(kernels) {}
 Lockstep::~Lockstep() = default;
 
-StatusOr<std::unique_ptr<Lockstep>> Lockstep::Create(const Plan& plan, SequenceSource source, Kernels kernels) {
+StatusOr<std::unique_ptr<Lockstep>> Lockstep::Create(const Plan& plan, SequenceSource source,
+                                                     Kernels kernels) {
   for (const StageProgram& program : plan.programs) {
     RETURN_IF_ERROR(ValidateProgram(program, plan.mesh));
   }
@@ -59,14 +60,16 @@ void Lockstep::AddRank(int64_t rank) {
   // Garbage where nothing was written yet must not look like zeros.
   state->arena.assign(state->program->ArenaBytes(), std::byte{0x7b});
   for (const Pool pool : {Pool::kState, Pool::kGrad, Pool::kScalars}) {
-    std::memset(state->arena.data() + state->program->PoolOffset(pool), 0, state->program->PoolBytes(pool));
+    std::memset(state->arena.data() + state->program->PoolOffset(pool), 0,
+                state->program->PoolBytes(pool));
   }
   for (const Phase phase : {Phase::kInit, Phase::kGather, Phase::kForward, Phase::kBackward,
                             Phase::kUpdate1, Phase::kUpdate2}) {
     state->phases[phase] = Resolve(*state->program, phase, plan_.mesh, rank);
   }
   const ScalarPlacement& scalars = state->program->scalars;
-  std::memcpy(state->arena.data() + ArenaOffset(*state->program, Place{Pool::kScalars, scalars.lr_table}, 0),
+  std::memcpy(state->arena.data() +
+                  ArenaOffset(*state->program, Place{Pool::kScalars, scalars.lr_table}, 0),
               plan_.run.lr_table.data(), plan_.run.lr_table.size() * sizeof(float));
   ranks_.push_back(std::move(state));
 }
@@ -75,7 +78,8 @@ std::vector<Lockstep::Op> Lockstep::StepOps(const Rank& rank) const {
   std::vector<Op> ops;
   for (const ScheduleItem& item : rank.schedule->items) {
     if (item.kind == ItemKind::kExchange) {
-      ops.push_back({.item = &item, .sent = std::vector<bool>(item.sends.size()),
+      ops.push_back({.item = &item,
+                     .sent = std::vector<bool>(item.sends.size()),
                      .received = std::vector<bool>(item.receives.size())});
       continue;
     }
@@ -95,10 +99,12 @@ void Lockstep::FillInputs(Rank& rank, int64_t step, int32_t microbatch, int32_t 
     replica = replica * plan_.mesh.axis(axis).size + rank.coordinates[axis];
     replicas *= plan_.mesh.axis(axis).size;
   }
-  const int64_t first = replica * (run.global_batch_size / replicas) + microbatch * run.microbatch_size;
+  const int64_t first =
+      replica * (run.global_batch_size / replicas) + microbatch * run.microbatch_size;
   for (const InputPlacement& input : rank.program->inputs) {
     const std::vector<int64_t> sizes = LocalSizes(plan_.mesh, input.dims, input.sharding);
-    std::byte* base = rank.arena.data() + ArenaOffset(*rank.program, Place{Pool::kInput, input.offset}, slot);
+    std::byte* base =
+        rank.arena.data() + ArenaOffset(*rank.program, Place{Pool::kInput, input.offset}, slot);
     for (int64_t row = 0; row < sizes[0]; ++row) {
       const SequenceData data = source_(step, first + row);
       for (int64_t p = 0; p < sizes[1]; ++p) {
@@ -125,7 +131,8 @@ void Lockstep::RunKernel(Rank& rank, const Op& op) {
   const auto tensors = [&](const std::vector<ResolvedOperand>& operands) {
     std::vector<trireme::Tensor> result;
     for (const ResolvedOperand& operand : operands) {
-      result.push_back({operand.dtype, rank.Address(operand, op.slot), operand.sizes, operand.strides});
+      result.push_back(
+          {operand.dtype, rank.Address(operand, op.slot), operand.sizes, operand.strides});
     }
     return result;
   };
@@ -172,17 +179,21 @@ bool Lockstep::TryExchange(std::vector<std::vector<Op>>& ops, int64_t rank) {
     coordinates[plan_.stage_axis] = send.peer_stage;
     const int64_t peer_rank = plan_.mesh.RankOf(coordinates);
     Rank& peer = *ranks_[peer_rank];
-    if (peer.at >= ops[peer_rank].size() || ops[peer_rank][peer.at].instruction != nullptr) continue;
+    if (peer.at >= ops[peer_rank].size() || ops[peer_rank][peer.at].instruction != nullptr)
+      continue;
     Op& other = ops[peer_rank][peer.at];
     for (size_t j = 0; j < other.received.size(); ++j) {
       const Transfer& receive = other.item->receives[j];
-      if (receive.peer_stage != stage || receive.gradient != send.gradient || receive.microbatch != send.microbatch) continue;
+      if (receive.peer_stage != stage || receive.gradient != send.gradient ||
+          receive.microbatch != send.microbatch)
+        continue;
       const auto& from = send.gradient ? me.program->grad_edges_in : me.program->edges_out;
       const auto& to = send.gradient ? peer.program->grad_edges_out : peer.program->edges_in;
       for (size_t k = 0; k < from.size(); ++k) {
         CHECK_EQ(from[k].bytes, to[k].bytes);
         std::memcpy(peer.arena.data() + ArenaOffset(*peer.program, to[k].place, receive.slot),
-                    me.arena.data() + ArenaOffset(*me.program, from[k].place, send.slot), from[k].bytes);
+                    me.arena.data() + ArenaOffset(*me.program, from[k].place, send.slot),
+                    from[k].bytes);
       }
       op.sent[i] = other.received[j] = moved = true;
     }
@@ -258,7 +269,8 @@ StatusOr<LockstepResult> Lockstep::RunStep(int64_t step) {
   std::vector<std::vector<Op>> ops;
   for (auto& rank : ranks_) {
     const StageProgram& program = *rank->program;
-    std::memset(rank->arena.data() + program.PoolOffset(Pool::kGrad), 0, program.PoolBytes(Pool::kGrad));
+    std::memset(rank->arena.data() + program.PoolOffset(Pool::kGrad), 0,
+                program.PoolBytes(Pool::kGrad));
     std::byte* scalars = rank->arena.data() + program.PoolOffset(Pool::kScalars);
     std::memset(scalars + program.scalars.reduce, 0, 4 * sizeof(double));
     const auto value = static_cast<double>(step);
@@ -268,7 +280,9 @@ StatusOr<LockstepResult> Lockstep::RunStep(int64_t step) {
   RETURN_IF_ERROR(Drive(ops, step));
   const Rank& first = *ranks_[0];
   double control[16];
-  std::memcpy(control, first.arena.data() + first.program->PoolOffset(Pool::kScalars) + first.program->scalars.control,
+  std::memcpy(control,
+              first.arena.data() + first.program->PoolOffset(Pool::kScalars) +
+                  first.program->scalars.control,
               sizeof(control));
   return LockstepResult{control[2], control[3], control[4], control[9]};
 }
@@ -282,8 +296,8 @@ std::vector<std::string> Lockstep::TensorNames() const {
 namespace {
 
 // Calls `visit(local flat index, global flat index)` for every logical element of a shard.
-void ForEachElement(const Mesh& mesh, const TensorPlacement& tensor, const Sharding& sharding, int64_t rank,
-                    const std::function<void(int64_t, int64_t)>& visit) {
+void ForEachElement(const Mesh& mesh, const TensorPlacement& tensor, const Sharding& sharding,
+                    int64_t rank, const std::function<void(int64_t, int64_t)>& visit) {
   const std::vector<int64_t> local = LocalSizes(mesh, tensor.dims, sharding);
   const std::vector<int64_t> start = LocalStart(mesh, tensor.dims, sharding, rank);
   const std::vector<int64_t> strides = DenseStrides(Sizes(tensor.dims));
@@ -314,10 +328,12 @@ StatusOr<std::vector<float>> Lockstep::Tensor(const std::string& name, What what
       if (what == What::kGrad) place = tensor.reduced_grad;
       if (what == What::kState0) place = {Pool::kState, tensor.state_offsets[0]};
       if (what == What::kState1) place = {Pool::kState, tensor.state_offsets[1]};
-      const Sharding& sharding = what == What::kParam ? tensor.param_sharding : tensor.optimizer_sharding;
+      const Sharding& sharding =
+          what == What::kParam ? tensor.param_sharding : tensor.optimizer_sharding;
       result.resize(Product(Sizes(tensor.dims)));
       seen.resize(result.size());
-      const auto* values = reinterpret_cast<const float*>(rank->arena.data() + ArenaOffset(*rank->program, place, 0));
+      const auto* values = reinterpret_cast<const float*>(rank->arena.data() +
+                                                          ArenaOffset(*rank->program, place, 0));
       int64_t mismatches = 0;
       ForEachElement(plan_.mesh, tensor, sharding, rank->rank, [&](int64_t local, int64_t global) {
         if (seen[global] && std::memcmp(&result[global], &values[local], 4) != 0) ++mismatches;
@@ -325,13 +341,15 @@ StatusOr<std::vector<float>> Lockstep::Tensor(const std::string& name, What what
         seen[global] = true;
       });
       if (mismatches > 0) {
-        return Internal(name + ": rank " + std::to_string(rank->rank) + " disagrees with another holder in " +
-                        std::to_string(mismatches) + " elements");
+        return Internal(name + ": rank " + std::to_string(rank->rank) +
+                        " disagrees with another holder in " + std::to_string(mismatches) +
+                        " elements");
       }
     }
   }
   if (result.empty()) return NotFound("no tensor " + name);
-  if (std::find(seen.begin(), seen.end(), false) != seen.end()) return Internal(name + ": no rank holds some elements");
+  if (std::find(seen.begin(), seen.end(), false) != seen.end())
+    return Internal(name + ": no rank holds some elements");
   return result;
 }
 
@@ -345,7 +363,8 @@ Status Lockstep::SetParam(const std::string& name, const std::vector<float>& val
       }
       found = true;
       auto* data = reinterpret_cast<float*>(
-          rank->arena.data() + ArenaOffset(*rank->program, Place{Pool::kParam, tensor.param_offset}, 0));
+          rank->arena.data() +
+          ArenaOffset(*rank->program, Place{Pool::kParam, tensor.param_offset}, 0));
       ForEachElement(plan_.mesh, tensor, tensor.param_sharding, rank->rank,
                      [&](int64_t local, int64_t global) { data[local] = values[global]; });
     }

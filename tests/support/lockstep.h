@@ -1,6 +1,7 @@
-// The lockstep interpreter: runs the programs of all ranks of a plan in one process, on one kernel set (the references by
-// default), with simulated collectives that complete only when every member stands at the same call. Proves a layout in
-// milliseconds and names the ranks that wait when it cannot go on.
+// The lockstep interpreter: runs the programs of all ranks of a plan in one process, on one kernel
+// set (the references by default), with simulated collectives that complete only when every member
+// stands at the same call. Proves a layout in milliseconds and names the ranks that wait when it
+// cannot go on.
 #ifndef TRIREME_TESTS_SUPPORT_LOCKSTEP_H_
 #define TRIREME_TESTS_SUPPORT_LOCKSTEP_H_
 
@@ -33,7 +34,8 @@ class Lockstep {
  public:
   enum class Kernels { kReference, kCpu };
 
-  // `plan` must outlive the interpreter. Errors: kInternal when a program addresses memory it does not have.
+  // `plan` must outlive the interpreter. Errors: kInternal when a program addresses memory it does
+  // not have.
   static StatusOr<std::unique_ptr<Lockstep>> Create(const Plan& plan, SequenceSource source,
                                                     Kernels kernels = Kernels::kReference);
 
@@ -45,8 +47,9 @@ class Lockstep {
   StatusOr<LockstepResult> RunStep(int64_t step);
 
   enum class What { kParam, kGrad, kState0, kState1 };
-  // The whole logical tensor (no padding), put together from the ranks' shards; ranks that repeat a shard must agree
-  // bit for bit. kGrad: the reduced gradient after a step, times grad_scale-free correction (as the optimizer reads it).
+  // The whole logical tensor (no padding), put together from the ranks' shards; ranks that repeat a
+  // shard must agree bit for bit. kGrad: the reduced gradient after a step, times grad_scale-free
+  // correction (as the optimizer reads it).
   StatusOr<std::vector<float>> Tensor(const std::string& name, What what) const;
   // Sets a parameter's shards on all ranks that hold it.
   Status SetParam(const std::string& name, const std::vector<float>& values);

@@ -1,4 +1,5 @@
-// Walks the forward nodes backwards, asks each op's rule for its gradient, and sums where a value has several uses.
+// Walks the forward nodes backwards, asks each op's rule for its gradient, and sums where a value
+// has several uses.
 #include "coordinator/compiler/autodiff/autodiff.h"
 
 #include <string>
@@ -26,8 +27,8 @@ class Differentiator {
 
   Graph& graph_;
   GraphBuilder builder_;
-  std::vector<bool> needed_;              // by forward value: a parameter or edge is above it
-  std::vector<std::vector<int>> grads_;   // by forward value
+  std::vector<bool> needed_;             // by forward value: a parameter or edge is above it
+  std::vector<std::vector<int>> grads_;  // by forward value
 };
 
 void Differentiator::MarkNeeded() {

@@ -7,9 +7,10 @@
 
 namespace trireme {
 
-// Appends the backward nodes to a forward `graph` (phase B) and fills grad_edges_in, grad_edges_out and tensor_grads.
-// The loss, if any, is seeded with `loss_seed` (its gradient: 1 / expected tokens). Nodes that no gradient needs are
-// dropped. Errors: kUnimplemented when an op on a path to a parameter has no gradient.
+// Appends the backward nodes to a forward `graph` (phase B) and fills grad_edges_in, grad_edges_out
+// and tensor_grads. The loss, if any, is seeded with `loss_seed` (its gradient: 1 / expected
+// tokens). Nodes that no gradient needs are dropped. Errors: kUnimplemented when an op on a path to
+// a parameter has no gradient.
 Status AddBackward(Graph& graph, double loss_seed);
 
 }  // namespace trireme

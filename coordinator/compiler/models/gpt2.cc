@@ -1,5 +1,5 @@
-// GPT-2: learned positions, LayerNorm and biases, GELU, tied embeddings. Radford et al. 2019; tensor names follow Hugging
-// Face's, with q, k and v apart so that heads can be split.
+// GPT-2: learned positions, LayerNorm and biases, GELU, tied embeddings. Radford et al. 2019;
+// tensor names follow Hugging Face's, with q, k and v apart so that heads can be split.
 #include <cmath>
 
 #include "coordinator/compiler/models/model.h"
@@ -10,7 +10,8 @@ namespace {
 constexpr char kLayer[] = "transformer.h.{layer}.";
 
 LogicalTensor TokenTable(const ModelContext& context) {
-  return context.Matrix("transformer.wte.weight", {context.Vocab(), context.Embed()}, "head", false);
+  return context.Matrix("transformer.wte.weight", {context.Vocab(), context.Embed()}, "head",
+                        false);
 }
 
 Graph Embedding(const ModelContext& context) {
@@ -24,8 +25,8 @@ Graph Embedding(const ModelContext& context) {
   b.SetRegion("residual");
   const int positions = b.Input("positions", context.Tokens(), DType::kInt32);
   const Dim max_position = {"max_position", context.spec.max_position_embeddings};
-  const int position_table = b.Param(context.Matrix("transformer.wpe.weight",
-                                                    {max_position, context.Embed()}, "residual", false));
+  const int position_table = b.Param(
+      context.Matrix("transformer.wpe.weight", {max_position, context.Embed()}, "residual", false));
   const int p = b.Add1("embed_lookup", {}, {position_table, positions}, "position_embedded");
   graph.edges_out = {b.Add1("add", {}, {x, p}, "x")};
   return graph;
@@ -33,30 +34,38 @@ Graph Embedding(const ModelContext& context) {
 
 int LayerNorm(GraphBuilder& b, const ModelContext& context, const std::string& name, int x) {
   b.SetRegion("residual");
-  const int w = b.Param(context.Vector(name + ".weight", {context.Embed()}, "residual", InitKind::kOnes));
-  const int bias = b.Param(context.Vector(name + ".bias", {context.Embed()}, "residual", InitKind::kZeros));
+  const int w =
+      b.Param(context.Vector(name + ".weight", {context.Embed()}, "residual", InitKind::kOnes));
+  const int bias =
+      b.Param(context.Vector(name + ".bias", {context.Embed()}, "residual", InitKind::kZeros));
   return b.Add1("layer_norm", {{"eps", context.spec.norm_eps}}, {x, w, bias}, "normed");
 }
 
-// The row-parallel projection's bias is added after the partial sums are resolved, in the residual stream.
-int AddToResidual(GraphBuilder& b, const ModelContext& context, const std::string& name, int x, int y) {
+// The row-parallel projection's bias is added after the partial sums are resolved, in the residual
+// stream.
+int AddToResidual(GraphBuilder& b, const ModelContext& context, const std::string& name, int x,
+                  int y) {
   const int back = b.Rename(y, "residual", {}, "branch");
   b.SetRegion("residual");
-  const int bias = b.Param(context.Vector(name + ".bias", {context.Embed()}, "residual", InitKind::kZeros));
+  const int bias =
+      b.Param(context.Vector(name + ".bias", {context.Embed()}, "residual", InitKind::kZeros));
   return b.Add1("add", {}, {b.Add1("add", {}, {x, back}, "sum"), bias}, "x");
 }
 
 int Attention(GraphBuilder& b, const ModelContext& context, int x, double residual_scale) {
   const std::string prefix = std::string(kLayer) + "attn.";
-  const int h = b.Rename(LayerNorm(b, context, std::string(kLayer) + "ln_1", x), "attention", {}, "h");
+  const int h =
+      b.Rename(LayerNorm(b, context, std::string(kLayer) + "ln_1", x), "attention", {}, "h");
   const int h_key = b.Rename(h, "attention", {{"position", "key_position"}}, "h_key");
   b.SetRegion("attention");
   const auto project = [&](const std::string& name, const Dim& heads, int input,
                            const std::string& position) {
     const std::vector<Dim> out = {heads, context.HeadDim()};
-    const int w = b.Param(context.Matrix(prefix + name + "_proj.weight",
-                                         {context.Embed(), heads, context.HeadDim()}, "attention", true));
-    const int bias = b.Param(context.Vector(prefix + name + "_proj.bias", out, "attention", InitKind::kZeros));
+    const int w =
+        b.Param(context.Matrix(prefix + name + "_proj.weight",
+                               {context.Embed(), heads, context.HeadDim()}, "attention", true));
+    const int bias =
+        b.Param(context.Vector(prefix + name + "_proj.bias", out, "attention", InitKind::kZeros));
     const int y = b.Dot(input, w, {"batch", position, heads.name, "head_dim"}, name);
     return b.Add1("add", {}, {y, bias}, name + "_biased");
   };
@@ -73,14 +82,18 @@ int Attention(GraphBuilder& b, const ModelContext& context, int x, double residu
 
 int Mlp(GraphBuilder& b, const ModelContext& context, int x, double residual_scale) {
   const std::string prefix = std::string(kLayer) + "mlp.";
-  const int h = b.Rename(LayerNorm(b, context, std::string(kLayer) + "ln_2", x), "mlp", {}, "h_mlp");
+  const int h =
+      b.Rename(LayerNorm(b, context, std::string(kLayer) + "ln_2", x), "mlp", {}, "h_mlp");
   b.SetRegion("mlp");
-  const int w_in = b.Param(context.Matrix(prefix + "c_fc.weight", {context.Embed(), context.Mlp()}, "mlp", true));
-  const int bias = b.Param(context.Vector(prefix + "c_fc.bias", {context.Mlp()}, "mlp", InitKind::kZeros));
-  const int inner = b.Add1("add", {}, {b.Dot(h, w_in, {"batch", "position", "mlp"}, "fc"), bias}, "fc_biased");
+  const int w_in = b.Param(
+      context.Matrix(prefix + "c_fc.weight", {context.Embed(), context.Mlp()}, "mlp", true));
+  const int bias =
+      b.Param(context.Vector(prefix + "c_fc.bias", {context.Mlp()}, "mlp", InitKind::kZeros));
+  const int inner =
+      b.Add1("add", {}, {b.Dot(h, w_in, {"batch", "position", "mlp"}, "fc"), bias}, "fc_biased");
   const int active = b.Add1("map", {{"kind", std::string("gelu_tanh")}}, {inner}, "gelu");
-  const int w_out = b.Param(context.Matrix(prefix + "c_proj.weight", {context.Mlp(), context.Embed()},
-                                           "mlp", true, residual_scale));
+  const int w_out = b.Param(context.Matrix(
+      prefix + "c_proj.weight", {context.Mlp(), context.Embed()}, "mlp", true, residual_scale));
   const int y = b.Dot(active, w_out, {"batch", "position", "embed"}, "mlp_out");
   return AddToResidual(b, context, prefix + "c_proj", x, y);
 }
@@ -88,7 +101,8 @@ int Mlp(GraphBuilder& b, const ModelContext& context, int x, double residual_sca
 Graph Block(const ModelContext& context) {
   Graph graph{.name = "block"};
   GraphBuilder b(graph, Phase::kForward);
-  const double residual_scale = 1.0 / std::sqrt(2.0 * static_cast<double>(context.spec.num_hidden_layers));
+  const double residual_scale =
+      1.0 / std::sqrt(2.0 * static_cast<double>(context.spec.num_hidden_layers));
   const int x = b.EdgeIn("x", context.Residual());
   graph.edges_out = {Mlp(b, context, Attention(b, context, x, residual_scale), residual_scale)};
   return graph;

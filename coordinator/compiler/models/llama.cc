@@ -1,5 +1,6 @@
-// Llama: RMSNorm, rotary positions, grouped-query attention, SwiGLU. Touvron et al. 2023, arXiv:2302.13971; tensor names
-// are Hugging Face's. With model.moe the MLP is a toy mixture of experts.
+// Llama: RMSNorm, rotary positions, grouped-query attention, SwiGLU. Touvron et al. 2023,
+// arXiv:2302.13971; tensor names are Hugging Face's. With model.moe the MLP is a toy mixture of
+// experts.
 #include "coordinator/compiler/models/model.h"
 
 namespace trireme {
@@ -29,9 +30,9 @@ int AttentionBlock(GraphBuilder& b, const ModelContext& context, int x) {
   b.SetRegion("attention");
   const auto project = [&](const std::string& name, const Dim& heads, int input,
                            const std::string& position) {
-    const int w = b.Param(context.Matrix(prefix + name + "_proj.weight",
-                                         {context.Embed(), heads, context.HeadDim()}, "attention",
-                                         true));
+    const int w =
+        b.Param(context.Matrix(prefix + name + "_proj.weight",
+                               {context.Embed(), heads, context.HeadDim()}, "attention", true));
     return b.Dot(input, w, {"batch", position, heads.name, "head_dim"}, name);
   };
   const int h_key = b.Rename(h, "attention", {{"position", "key_position"}}, "h_key");
@@ -56,8 +57,8 @@ int SwigluMlp(GraphBuilder& b, const ModelContext& context, int h) {
   };
   const int gate = b.Dot(h, matrix("gate", context.Embed(), context.Mlp()),
                          {"batch", "position", "mlp"}, "gate");
-  const int up = b.Dot(h, matrix("up", context.Embed(), context.Mlp()),
-                       {"batch", "position", "mlp"}, "up");
+  const int up =
+      b.Dot(h, matrix("up", context.Embed(), context.Mlp()), {"batch", "position", "mlp"}, "up");
   const int inner = b.Add1("swiglu", {}, {gate, up}, "inner");
   return b.Dot(inner, matrix("down", context.Mlp(), context.Embed()),
                {"batch", "position", "embed"}, "mlp_out");
@@ -70,7 +71,8 @@ Graph Block(const ModelContext& context) {
   const int x_mid = AttentionBlock(b, context, x);
   const int norm = b.Param(context.Vector(std::string(kLayer) + "post_attention_layernorm.weight",
                                           {context.Embed()}, "residual", InitKind::kOnes));
-  const int normed = b.Add1("rms_norm", {{"eps", context.spec.norm_eps}}, {x_mid, norm}, "normed_mlp");
+  const int normed =
+      b.Add1("rms_norm", {{"eps", context.spec.norm_eps}}, {x_mid, norm}, "normed_mlp");
   const int h = b.Rename(normed, "mlp", {}, "h_mlp");
   const int y = context.spec.moe.num_experts > 0 ? MoeMlp(b, context, h) : SwigluMlp(b, context, h);
   const int back = b.Rename(y, "residual", {}, "mlp_r");
@@ -84,13 +86,13 @@ Graph Head(const ModelContext& context, Purpose purpose) {
   GraphBuilder b(graph, Phase::kForward);
   const int x = b.EdgeIn("x", context.Residual());
   b.SetRegion("residual");
-  const int norm = b.Param(context.Vector("model.norm.weight", {context.Embed()}, "residual",
-                                          InitKind::kOnes));
+  const int norm =
+      b.Param(context.Vector("model.norm.weight", {context.Embed()}, "residual", InitKind::kOnes));
   const int h = b.Add1("rms_norm", {{"eps", context.spec.norm_eps}}, {x, norm}, "normed");
   const bool tied = context.spec.tie_word_embeddings;
-  const int table = b.Param(
-      context.Matrix(tied ? "model.embed_tokens.weight" : "lm_head.weight",
-                     {context.Vocab(), context.Embed()}, "head", /*decay=*/!tied));
+  const int table =
+      b.Param(context.Matrix(tied ? "model.embed_tokens.weight" : "lm_head.weight",
+                             {context.Vocab(), context.Embed()}, "head", /*decay=*/!tied));
   context.Head(b, h, table, purpose);
   return graph;
 }

@@ -31,7 +31,8 @@ std::vector<std::string_view> ModelTypes() {
 StatusOr<Model> BuildModel(const ModelSpec& spec, const BatchShape& shape, Purpose purpose) {
   std::string known;
   for (const Architecture& architecture : kArchitectures) {
-    if (architecture.type == spec.type) return architecture.build(ModelContext(spec, shape), purpose);
+    if (architecture.type == spec.type)
+      return architecture.build(ModelContext(spec, shape), purpose);
     known += (known.empty() ? "" : ", ") + std::string(architecture.type);
   }
   return InvalidArgument("model.type: unknown architecture \"" + spec.type + "\"; known: " + known);
@@ -45,8 +46,12 @@ std::string InstanceName(const std::string& name, int layer) {
 
 LogicalTensor ModelContext::Matrix(const std::string& name, const std::vector<Dim>& dims,
                                    const std::string& region, bool decay, double scale) const {
-  return {.name = name, .dims = dims, .init = InitKind::kNormal,
-          .init_std = spec.initializer_range * scale, .decay = decay, .region = region};
+  return {.name = name,
+          .dims = dims,
+          .init = InitKind::kNormal,
+          .init_std = spec.initializer_range * scale,
+          .decay = decay,
+          .region = region};
 }
 
 LogicalTensor ModelContext::Vector(const std::string& name, const std::vector<Dim>& dims,
@@ -67,8 +72,8 @@ int ModelContext::Attention(GraphBuilder& b, int q, int k, int v, bool rope) con
   }
   const Attrs attrs = {{"scale", 1.0 / std::sqrt(static_cast<double>(spec.head_dim))},
                        {"query_group", spec.num_attention_heads / spec.num_key_value_heads}};
-  return b.Add1("attention", attrs,
-                {q, k, v, positions, key_positions, segments, key_segments}, "attended");
+  return b.Add1("attention", attrs, {q, k, v, positions, key_positions, segments, key_segments},
+                "attended");
 }
 
 void ModelContext::Head(GraphBuilder& b, int x, int table, Purpose purpose) const {
@@ -83,8 +88,9 @@ void ModelContext::Head(GraphBuilder& b, int x, int table, Purpose purpose) cons
   const int weights = b.Input("weights", Tokens(), DType::kFloat32);
   graph.loss = b.Add1("linear_cross_entropy", {{"vocab_size", spec.vocab_size}},
                       {h, table, targets, weights}, "loss");
-  graph.loss_weight = b.Add1("reduce_sum", {{"keep", std::string()}, {"dtype", std::string("float64")}}, {weights},
-                             "loss_weight");
+  graph.loss_weight =
+      b.Add1("reduce_sum", {{"keep", std::string()}, {"dtype", std::string("float64")}}, {weights},
+             "loss_weight");
 }
 
 }  // namespace trireme

@@ -1,5 +1,6 @@
-// A model as a chain of segments: each distinct segment (embedding, block, head) is one forward Graph, laid end to end by
-// the chain. Builders write ops on named dims in regions; parallelism comes later, from mesh and mapping.
+// A model as a chain of segments: each distinct segment (embedding, block, head) is one forward
+// Graph, laid end to end by the chain. Builders write ops on named dims in regions; parallelism
+// comes later, from mesh and mapping.
 #ifndef TRIREME_COORDINATOR_COMPILER_MODELS_MODEL_H_
 #define TRIREME_COORDINATOR_COMPILER_MODELS_MODEL_H_
 
@@ -29,8 +30,8 @@ enum class Purpose : uint8_t { kTrain, kGenerate };
 // Sizes of one microbatch over the whole mesh.
 struct BatchShape {
   int64_t batch = 1;
-  int64_t position = 1;       // padded so that it splits
-  int64_t data_shards = 1;    // expert capacity is rounded up to a multiple of this
+  int64_t position = 1;     // padded so that it splits
+  int64_t data_shards = 1;  // expert capacity is rounded up to a multiple of this
 };
 
 // Errors: kInvalidArgument listing the known types.
@@ -69,15 +70,16 @@ class ModelContext {
   LogicalTensor Vector(const std::string& name, const std::vector<Dim>& dims,
                        const std::string& region, InitKind init) const;
 
-  // q, k, v -> output in [batch, position, heads, head_dim]; positions and segments are the data inputs.
-  // q and k are rotated when `rope`.
+  // q, k, v -> output in [batch, position, heads, head_dim]; positions and segments are the data
+  // inputs. q and k are rotated when `rope`.
   int Attention(GraphBuilder& b, int q, int k, int v, bool rope) const;
 
   // Ends a model: sums of weighted losses, or logits.
   void Head(GraphBuilder& b, int x, int table, Purpose purpose) const;
 };
 
-// Toy mixture of experts in place of the MLP: `h` normed residual in the mlp region -> output in the experts region.
+// Toy mixture of experts in place of the MLP: `h` normed residual in the mlp region -> output in
+// the experts region.
 int MoeMlp(GraphBuilder& b, const ModelContext& context, int h);
 
 }  // namespace trireme

@@ -1,6 +1,7 @@
-// Toy mixture of experts: softmax top-k router, SwiGLU experts, fixed capacity. Written on named dims, ring dispatch falls
-// out of the partitioner: crossing into region `experts`, where batch is not split over the expert axis, gathers the tokens
-// around it; combine leaves a sum over experts that the way back reduce-scatters.
+// Toy mixture of experts: softmax top-k router, SwiGLU experts, fixed capacity. Written on named
+// dims, ring dispatch falls out of the partitioner: crossing into region `experts`, where batch is
+// not split over the expert axis, gathers the tokens around it; combine leaves a sum over experts
+// that the way back reduce-scatters.
 #include <algorithm>
 #include <cmath>
 
@@ -39,15 +40,16 @@ int MoeMlp(GraphBuilder& b, const ModelContext& context, int h) {
   const int weights = b.Rename(routed[1], "experts", {}, "combine_weights");
   b.SetRegion("experts");
   const std::vector<int> rows =
-      b.Add("dispatch", {{"num_experts", moe.num_experts}, {"capacity", Capacity(context)}}, {x, ids},
-            "rows");
+      b.Add("dispatch", {{"num_experts", moe.num_experts}, {"capacity", Capacity(context)}},
+            {x, ids}, "rows");
   const Dim expert = {"expert", moe.num_experts};
   const auto matrix = [&](const std::string& name, const Dim& in, const Dim& out) {
     return b.Param(context.Matrix(prefix + "experts." + name + "_proj.weight", {expert, in, out},
                                   "experts", true));
   };
   const std::vector<std::string> inner_dims = {"expert", "slot", "mlp"};
-  const int gate = b.Dot(rows[0], matrix("gate", context.Embed(), context.Mlp()), inner_dims, "gate");
+  const int gate =
+      b.Dot(rows[0], matrix("gate", context.Embed(), context.Mlp()), inner_dims, "gate");
   const int up = b.Dot(rows[0], matrix("up", context.Embed(), context.Mlp()), inner_dims, "up");
   const int inner = b.Add1("swiglu", {}, {gate, up}, "inner");
   const int out = b.Dot(inner, matrix("down", context.Mlp(), context.Embed()),

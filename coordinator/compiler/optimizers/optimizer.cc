@@ -25,24 +25,36 @@ StatusOr<OptimizerFormula> FindFormula(const OptimizerSpec& spec) {
     if (spec.type == entry.type) return entry.formula();
     known += (known.empty() ? "" : ", ") + std::string(entry.type);
   }
-  return InvalidArgument("optimizer.type: unknown optimizer \"" + spec.type + "\"; known: " + known);
+  return InvalidArgument("optimizer.type: unknown optimizer \"" + spec.type +
+                         "\"; known: " + known);
 }
 
 int AddBound(Graph& graph, const UpdateInput& input, ValueKind kind, const Sharding& sharding,
              const std::string& name, int slot = -1) {
-  return graph.AddValue({.name = name, .dims = input.tensor.dims, .dtype = DType::kFloat32, .kind = kind,
-                         .region = "optimizer", .tensor = 0, .slot = slot, .sharding = sharding});
+  return graph.AddValue({.name = name,
+                         .dims = input.tensor.dims,
+                         .dtype = DType::kFloat32,
+                         .kind = kind,
+                         .region = "optimizer",
+                         .tensor = 0,
+                         .slot = slot,
+                         .sharding = sharding});
 }
 
 int AddScalars(Graph& graph, const std::string& name, std::vector<Dim> dims, DType dtype) {
   const int rank = static_cast<int>(dims.size());
-  return graph.AddValue({.name = name, .dims = std::move(dims), .dtype = dtype, .kind = ValueKind::kScalars,
-                         .region = "optimizer", .sharding = Replicated(rank)});
+  return graph.AddValue({.name = name,
+                         .dims = std::move(dims),
+                         .dtype = dtype,
+                         .kind = ValueKind::kScalars,
+                         .region = "optimizer",
+                         .sharding = Replicated(rank)});
 }
 
 void AddInit(Graph& graph, const UpdateInput& input) {
-  const int param = AddBound(graph, input, ValueKind::kParam, input.shardings.param, input.tensor.name);
-  const char* kind = input.tensor.init == InitKind::kNormal  ? "normal"
+  const int param =
+      AddBound(graph, input, ValueKind::kParam, input.shardings.param, input.tensor.name);
+  const char* kind = input.tensor.init == InitKind::kNormal ? "normal"
                      : input.tensor.init == InitKind::kOnes ? "ones"
                                                             : "zeros";
   Node node{.op = "random_fill", .outputs = {param}, .phase = Phase::kInit, .region = "optimizer"};
@@ -56,8 +68,8 @@ void AddInit(Graph& graph, const UpdateInput& input) {
 }
 
 // Steps of a reshard whose last value is written to bound memory.
-StatusOr<int> ReshardInto(Graph& graph, const Mesh& mesh, int value, const Sharding& to, Phase phase,
-                          const std::string& reason, ValueKind kind) {
+StatusOr<int> ReshardInto(Graph& graph, const Mesh& mesh, int value, const Sharding& to,
+                          Phase phase, const std::string& reason, ValueKind kind) {
   Resharder resharder(mesh, graph);
   ASSIGN_OR_RETURN(const int result, resharder.To(value, to, phase, reason));
   if (result == value) return result;
@@ -69,8 +81,12 @@ StatusOr<int> ReshardInto(Graph& graph, const Mesh& mesh, int value, const Shard
 
 // Sums over the stages that hold a tied tensor.
 void AddTiedReduce(Graph& graph, const UpdateInput& input, int grad) {
-  Node node{.op = "all_reduce", .inputs = {grad}, .outputs = {grad}, .phase = Phase::kUpdate1,
-            .region = "optimizer", .reason = "tied tensor: its stages add their gradients"};
+  Node node{.op = "all_reduce",
+            .inputs = {grad},
+            .outputs = {grad},
+            .phase = Phase::kUpdate1,
+            .region = "optimizer",
+            .reason = "tied tensor: its stages add their gradients"};
   node.attrs.Set("axes", std::vector<int64_t>{input.stage_axis});
   node.attrs.Set("members", input.owner_members);
   node.attrs.Set("dim", int64_t{-1});
@@ -81,8 +97,12 @@ void AddTiedReduce(Graph& graph, const UpdateInput& input, int grad) {
 
 void AddSquares(Graph& graph, const UpdateInput& input, const Mesh& mesh, int grad) {
   const int target = AddScalars(graph, "reduce", {{"stat", 2}}, DType::kFloat64);
-  Node node{.op = "sum_squares", .inputs = {grad}, .outputs = {target}, .phase = Phase::kUpdate1,
-            .region = "optimizer", .accumulate = true};
+  Node node{.op = "sum_squares",
+            .inputs = {grad},
+            .outputs = {target},
+            .phase = Phase::kUpdate1,
+            .region = "optimizer",
+            .accumulate = true};
   std::vector<int64_t> owners =
       OwnerAxes(mesh, input.shardings.optimizer,
                 input.stage_axis >= 0 ? std::vector<int>{input.stage_axis} : std::vector<int>{});
@@ -106,7 +126,8 @@ StatusOr<Graph> BuildUpdate(const UpdateInput& input, const OptimizerSpec& spec,
   AddInit(graph, input);
   const std::string& name = input.tensor.name;
   const TensorShardings& shardings = input.shardings;
-  const int grad = AddBound(graph, input, ValueKind::kGrad, shardings.accumulator, "grad of " + name);
+  const int grad =
+      AddBound(graph, input, ValueKind::kGrad, shardings.accumulator, "grad of " + name);
   ASSIGN_OR_RETURN(const int reduced,
                    ReshardInto(graph, mesh, grad, shardings.optimizer, Phase::kUpdate1,
                                "gradient of " + name + " (reduce: step)", ValueKind::kReducedGrad));
@@ -118,17 +139,21 @@ StatusOr<Graph> BuildUpdate(const UpdateInput& input, const OptimizerSpec& spec,
                                                   "optimizer_mapping of " + name));
   std::vector<int> states;
   for (size_t i = 0; i < formula.states.size(); ++i) {
-    states.push_back(AddBound(graph, input, ValueKind::kState, shardings.optimizer, formula.states[i],
-                              static_cast<int>(i)));
+    states.push_back(AddBound(graph, input, ValueKind::kState, shardings.optimizer,
+                              formula.states[i], static_cast<int>(i)));
   }
   const int control = AddScalars(graph, "control", {{"control", 16}}, DType::kFloat64);
-  Node apply{.op = formula.op, .attrs = formula.attrs(spec, input.tensor.decay),
-             .inputs = {master, reduced}, .phase = Phase::kUpdate2, .region = "optimizer"};
+  Node apply{.op = formula.op,
+             .attrs = formula.attrs(spec, input.tensor.decay),
+             .inputs = {master, reduced},
+             .phase = Phase::kUpdate2,
+             .region = "optimizer"};
   apply.inputs.insert(apply.inputs.end(), states.begin(), states.end());
   apply.inputs.push_back(control);
   int updated = master;
   if (master != param) {
-    // The master shard is a temporary: updated in place, then spread to all that hold the parameter.
+    // The master shard is a temporary: updated in place, then spread to all that hold the
+    // parameter.
     Value value = graph.value(master);
     updated = graph.AddValue(std::move(value));
     apply.in_place = true;
@@ -154,8 +179,12 @@ Graph BuildStepControl(const Mesh& mesh, const OptimizerSpec& spec, double expec
     if (mesh.axis(axis).size > 1) axes.push_back(axis);
   }
   if (!axes.empty()) {
-    Node all{.op = "all_reduce", .inputs = {reduce}, .outputs = {reduce}, .phase = Phase::kUpdate2,
-             .region = "optimizer", .reason = "loss, tokens and gradient norm over every rank"};
+    Node all{.op = "all_reduce",
+             .inputs = {reduce},
+             .outputs = {reduce},
+             .phase = Phase::kUpdate2,
+             .region = "optimizer",
+             .reason = "loss, tokens and gradient norm over every rank"};
     all.attrs.Set("axes", axes);
     all.attrs.Set("dim", int64_t{-1});
     all.attrs.Set("to_dim", int64_t{-1});
@@ -163,9 +192,13 @@ Graph BuildStepControl(const Mesh& mesh, const OptimizerSpec& spec, double expec
     graph.AddNode(std::move(all));
   }
   graph.AddNode({.op = "step_control",
-                 .attrs = {{"max_grad_norm", spec.max_grad_norm}, {"beta1", spec.beta1},
-                           {"beta2", spec.beta2}, {"expected_weight", expected_tokens}},
-                 .inputs = {control, reduce, table}, .outputs = {control}, .phase = Phase::kUpdate2,
+                 .attrs = {{"max_grad_norm", spec.max_grad_norm},
+                           {"beta1", spec.beta1},
+                           {"beta2", spec.beta2},
+                           {"expected_weight", expected_tokens}},
+                 .inputs = {control, reduce, table},
+                 .outputs = {control},
+                 .phase = Phase::kUpdate2,
                  .region = "optimizer"});
   return graph;
 }

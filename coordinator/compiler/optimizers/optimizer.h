@@ -1,5 +1,5 @@
-// What happens to one tensor at the end of a step, as a small graph: INIT makes the initial value, U1 finishes the gradient
-// and adds its square to the norm, U2 applies the optimizer's formula.
+// What happens to one tensor at the end of a step, as a small graph: INIT makes the initial value,
+// U1 finishes the gradient and adds its square to the norm, U2 applies the optimizer's formula.
 #ifndef TRIREME_COORDINATOR_COMPILER_OPTIMIZERS_OPTIMIZER_H_
 #define TRIREME_COORDINATOR_COMPILER_OPTIMIZERS_OPTIMIZER_H_
 
@@ -12,21 +12,23 @@
 namespace trireme {
 
 struct UpdateInput {
-  LogicalTensor tensor;                  // dims padded
+  LogicalTensor tensor;  // dims padded
   TensorShardings shardings;
-  std::vector<int64_t> owner_members;    // stages that share the tensor, when more than one
+  std::vector<int64_t> owner_members;  // stages that share the tensor, when more than one
   int stage_axis = -1;
   int64_t seed = 0;
 };
 
-// Names of the optimizer's states, for checkpoints. Errors: kInvalidArgument listing the known optimizers.
+// Names of the optimizer's states, for checkpoints. Errors: kInvalidArgument listing the known
+// optimizers.
 StatusOr<std::vector<std::string>> StateNames(const OptimizerSpec& spec);
 
-// INIT, U1 and U2 nodes of one tensor. Values: param, grad, reduced gradient, states, scalars. When the reduced gradient
-// is the accumulator itself no kReducedGrad value exists.
+// INIT, U1 and U2 nodes of one tensor. Values: param, grad, reduced gradient, states, scalars. When
+// the reduced gradient is the accumulator itself no kReducedGrad value exists.
 StatusOr<Graph> BuildUpdate(const UpdateInput& input, const OptimizerSpec& spec, const Mesh& mesh);
 
-// The scalars of a step: one all-reduce over every rank, then step_control. Phase U2, before the tensors.
+// The scalars of a step: one all-reduce over every rank, then step_control. Phase U2, before the
+// tensors.
 Graph BuildStepControl(const Mesh& mesh, const OptimizerSpec& spec, double expected_tokens,
                        int64_t lr_table_entries);
 

@@ -1,5 +1,5 @@
-// 1F1B: after a warm-up of one forward for each later stage, one forward and one backward in turn. Narayanan et al. 2021,
-// arXiv:2104.04473. At most (stages - stage) microbatches are in flight.
+// 1F1B: after a warm-up of one forward for each later stage, one forward and one backward in turn.
+// Narayanan et al. 2021, arXiv:2104.04473. At most (stages - stage) microbatches are in flight.
 #include <algorithm>
 
 #include "coordinator/compiler/orders/order.h"

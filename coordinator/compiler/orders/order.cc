@@ -57,7 +57,8 @@ StatusOr<std::vector<Action>> OrderActions(std::string_view order, const OrderIn
     if (entry.name == order) return entry.actions(input);
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
-  return InvalidArgument("pipeline.order: unknown order \"" + std::string(order) + "\"; known: " + known);
+  return InvalidArgument("pipeline.order: unknown order \"" + std::string(order) +
+                         "\"; known: " + known);
 }
 
 StepSchedule AddExchanges(const std::vector<Action>& actions, const OrderInput& input) {

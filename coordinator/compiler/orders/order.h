@@ -1,5 +1,6 @@
-// Pipeline orders: which microbatch a stage works on when. Generators emit compute only; AddExchanges adds the transfers
-// between stages, slots are counted, and a validator proves that the result cannot deadlock.
+// Pipeline orders: which microbatch a stage works on when. Generators emit compute only;
+// AddExchanges adds the transfers between stages, slots are counted, and a validator proves that
+// the result cannot deadlock.
 #ifndef TRIREME_COORDINATOR_COMPILER_ORDERS_ORDER_H_
 #define TRIREME_COORDINATOR_COMPILER_ORDERS_ORDER_H_
 
@@ -36,8 +37,9 @@ StatusOr<std::vector<StepSchedule>> BuildSchedules(std::string_view order, int32
 // One stage's actions with the exchanges and slots they need.
 StepSchedule AddExchanges(const std::vector<Action>& actions, const OrderInput& input);
 
-// Checks that every microbatch runs F then B once on every stage, that slots are not shared by two live microbatches, and
-// that the exchanges complete under rendezvous. Errors: kInternal with the stage, the item and a stage x time grid.
+// Checks that every microbatch runs F then B once on every stage, that slots are not shared by two
+// live microbatches, and that the exchanges complete under rendezvous. Errors: kInternal with the
+// stage, the item and a stage x time grid.
 Status ValidateSchedules(const std::vector<StepSchedule>& schedules, int32_t num_microbatches);
 
 // Stages x time with unit costs, for people: one row a stage.

@@ -1,4 +1,5 @@
-// Proves a set of schedules by walking all stages at once, an exchange completing only when both sides stand at it.
+// Proves a set of schedules by walking all stages at once, an exchange completing only when both
+// sides stand at it.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -27,7 +28,8 @@ class Walker {
 
   const std::vector<StepSchedule>& schedules_;
   std::vector<size_t> at_;
-  std::vector<std::map<Message, bool>> done_;  // by stage: messages of its exchanges that met their peer
+  std::vector<std::map<Message, bool>>
+      done_;  // by stage: messages of its exchanges that met their peer
 };
 
 bool Walker::PeerOffers(int32_t peer, const Message& message, bool peer_sends) const {
@@ -99,7 +101,8 @@ Status Broken(int32_t stage, const std::string& what) {
   return Internal("schedule of stage " + std::to_string(stage) + ": " + what);
 }
 
-// Each microbatch once F, then once B, each with its inputs received before, and no slot held by two at once.
+// Each microbatch once F, then once B, each with its inputs received before, and no slot held by
+// two at once.
 Status CheckStage(const StepSchedule& schedule, int32_t num_stages, int32_t num_microbatches) {
   std::map<int32_t, int32_t> live;  // microbatch -> slot
   std::map<std::pair<bool, int32_t>, bool> received;
@@ -110,25 +113,29 @@ Status CheckStage(const StepSchedule& schedule, int32_t num_stages, int32_t num_
     if (item.kind != ItemKind::kRun || item.microbatch < 0) continue;
     const int32_t m = item.microbatch;
     const std::string name = std::string(Name(item.phase)) + std::to_string(m);
-    if (m >= num_microbatches) return Broken(schedule.stage, name + " is beyond the last microbatch");
+    if (m >= num_microbatches)
+      return Broken(schedule.stage, name + " is beyond the last microbatch");
     if (item.slot < 0 || item.slot >= schedule.num_slots) {
       return Broken(schedule.stage, name + " has slot " + std::to_string(item.slot) + " of " +
                                         std::to_string(schedule.num_slots));
     }
     const bool is_forward = item.phase == Phase::kForward;
     const bool needs = is_forward ? schedule.stage > 0 : schedule.stage < num_stages - 1;
-    if (needs && !received[{!is_forward, m}]) return Broken(schedule.stage, name + " runs before its input arrives");
+    if (needs && !received[{!is_forward, m}])
+      return Broken(schedule.stage, name + " runs before its input arrives");
     if (is_forward) {
       for (const auto& [other, slot] : live) {
         if (slot == item.slot) {
           return Broken(schedule.stage, name + " takes slot " + std::to_string(slot) +
-                                            " while microbatch " + std::to_string(other) + " holds it");
+                                            " while microbatch " + std::to_string(other) +
+                                            " holds it");
         }
       }
       live[m] = item.slot;
       ++forward[m];
     } else {
-      if (live.count(m) == 0 || live[m] != item.slot) return Broken(schedule.stage, name + " without its F in that slot");
+      if (live.count(m) == 0 || live[m] != item.slot)
+        return Broken(schedule.stage, name + " without its F in that slot");
       live.erase(m);
       ++backward[m];
     }

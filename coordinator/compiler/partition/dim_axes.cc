@@ -24,14 +24,16 @@ std::string AxesText(const Mesh& mesh, const std::vector<int>& axes) {
 
 // A pair of dims that name the same split of one thing, so both may follow one axis in one op.
 bool Aligned(const std::string& a, const std::string& b) {
-  const auto is = [&](const char* x, const char* y) { return (a == x && b == y) || (a == y && b == x); };
+  const auto is = [&](const char* x, const char* y) {
+    return (a == x && b == y) || (a == y && b == x);
+  };
   return is("heads", "kv_heads") || is("batch", "slot");
 }
 
 }  // namespace
 
-StatusOr<std::vector<int>> DimAxes::Axes(MappingKind kind, const std::string& region, const Dim& dim,
-                                         const std::string& what) {
+StatusOr<std::vector<int>> DimAxes::Axes(MappingKind kind, const std::string& region,
+                                         const Dim& dim, const std::string& what) {
   const auto key = std::make_tuple(kind, region, dim.name, dim.size);
   const auto it = cache_.find(key);
   if (it != cache_.end()) return it->second;
@@ -47,12 +49,14 @@ StatusOr<std::vector<int>> DimAxes::Compute(MappingKind kind, const std::string&
   if (dim.name == "kv_heads") {
     const std::vector<int> heads = mapping_.Lookup(kind, region, "heads").axes;
     if (!mapped.axes.empty() && mapped.axes != heads) {
-      return InvalidArgument("kv_heads is mapped to " + AxesText(mesh_, mapped.axes) + " but heads to " +
-                             AxesText(mesh_, heads) + "; kv_heads must follow heads or be null");
+      return InvalidArgument("kv_heads is mapped to " + AxesText(mesh_, mapped.axes) +
+                             " but heads to " + AxesText(mesh_, heads) +
+                             "; kv_heads must follow heads or be null");
     }
     if (dim.size % shards != 0) {
-      AddReason("KV_HEADS_WHOLE", "kv_heads " + std::to_string(dim.size) + " does not divide over " +
-                                      AxesText(mesh_, mapped.axes) + " " + std::to_string(shards) +
+      AddReason("KV_HEADS_WHOLE", "kv_heads " + std::to_string(dim.size) +
+                                      " does not divide over " + AxesText(mesh_, mapped.axes) +
+                                      " " + std::to_string(shards) +
                                       ": keys and values are kept whole on every rank of it");
       return std::vector<int>{};
     }
@@ -75,11 +79,10 @@ StatusOr<Sharding> DimAxes::ShardingOf(MappingKind kind, const std::string& regi
     for (const int axis : sharding.dim_axes[i]) {
       const auto [it, added] = taken.emplace(axis, dims[i].name);
       if (!added && !Aligned(it->second, dims[i].name)) {
-        return InvalidArgument(what + ": dims " + it->second + " and " + dims[i].name +
-                               " both want axis " + mesh_.axis(axis).name + " (" +
-                               EntryFor(kind, region, it->second) + "; " +
-                               EntryFor(kind, region, dims[i].name) +
-                               "); map one of them to another axis or to null");
+        return InvalidArgument(
+            what + ": dims " + it->second + " and " + dims[i].name + " both want axis " +
+            mesh_.axis(axis).name + " (" + EntryFor(kind, region, it->second) + "; " +
+            EntryFor(kind, region, dims[i].name) + "); map one of them to another axis or to null");
       }
     }
   }
@@ -93,7 +96,8 @@ std::string DimAxes::EntryFor(MappingKind kind, const std::string& region,
 
 StatusOr<int64_t> DimAxes::PaddedVocab(int64_t vocab_size) {
   int64_t multiple = 1;
-  for (const MappingKind kind : {MappingKind::kCompute, MappingKind::kParam, MappingKind::kOptimizer}) {
+  for (const MappingKind kind :
+       {MappingKind::kCompute, MappingKind::kParam, MappingKind::kOptimizer}) {
     multiple = std::lcm(multiple, mesh_.GroupSize(mapping_.Lookup(kind, "head", "vocab").axes));
   }
   const int64_t padded = RoundUp(vocab_size, multiple);

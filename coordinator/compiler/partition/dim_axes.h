@@ -1,5 +1,6 @@
-// Which mesh axes split a dim in a region: the mapping's answer, checked against the dim's size. kv_heads that do not
-// divide become whole; vocab is padded; anything else that does not divide is an error.
+// Which mesh axes split a dim in a region: the mapping's answer, checked against the dim's size.
+// kv_heads that do not divide become whole; vocab is padded; anything else that does not divide is
+// an error.
 #ifndef TRIREME_COORDINATOR_COMPILER_PARTITION_DIM_AXES_H_
 #define TRIREME_COORDINATOR_COMPILER_PARTITION_DIM_AXES_H_
 
@@ -21,8 +22,8 @@ class DimAxes {
   // Borrows both for its lifetime.
   DimAxes(const Mesh& mesh, const Mapping& mapping) : mesh_(mesh), mapping_(mapping) {}
 
-  // Axes that split `dim` (name, logical size) in `region`. `what` names the tensor or op for errors.
-  // Errors: kInvalidArgument with sizes and what would divide.
+  // Axes that split `dim` (name, logical size) in `region`. `what` names the tensor or op for
+  // errors. Errors: kInvalidArgument with sizes and what would divide.
   StatusOr<std::vector<int>> Axes(MappingKind kind, const std::string& region, const Dim& dim,
                                   const std::string& what);
 

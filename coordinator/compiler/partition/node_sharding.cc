@@ -28,7 +28,8 @@ StatusOr<AxesByDim> IterationAxes(DimAxes& axes, const Graph& graph, const Node&
   std::erase_if(dims, [&whole](const Dim& dim) {
     return std::find(whole.begin(), whole.end(), dim.name) != whole.end();
   });
-  ASSIGN_OR_RETURN(const Sharding all, axes.ShardingOf(MappingKind::kCompute, node.region, dims, node.op));
+  ASSIGN_OR_RETURN(const Sharding all,
+                   axes.ShardingOf(MappingKind::kCompute, node.region, dims, node.op));
   AxesByDim result;
   for (size_t i = 0; i < dims.size(); ++i) result[dims[i].name] = all.dim_axes[i];
   return result;
@@ -43,7 +44,8 @@ Sharding ByName(const std::vector<Dim>& dims, const AxesByDim& axes) {
   return sharding;
 }
 
-// Adds what is summed over dims the output lacks, less the axes that split its own dims, and `passed`.
+// Adds what is summed over dims the output lacks, less the axes that split its own dims, and
+// `passed`.
 void AddPartials(const AxesByDim& axes, const std::vector<Partial>& passed, Sharding& sharding) {
   std::set<int> own;
   for (const std::vector<int>& dim : sharding.dim_axes) own.insert(dim.begin(), dim.end());
@@ -74,10 +76,12 @@ bool PassesJointly(const Graph& graph, const Node& node) {
   });
 }
 
-NodeSharding ShardJointly(const Graph& graph, const Node& node, const std::vector<ValueType>& types) {
+NodeSharding ShardJointly(const Graph& graph, const Node& node,
+                          const std::vector<ValueType>& types) {
   const Value& first = graph.value(node.inputs[0]);
   AxesByDim axes;
-  for (size_t i = 0; i < first.dims.size(); ++i) axes[first.dims[i].name] = first.sharding.dim_axes[i];
+  for (size_t i = 0; i < first.dims.size(); ++i)
+    axes[first.dims[i].name] = first.sharding.dim_axes[i];
   NodeSharding result;
   result.inputs.assign(node.inputs.size(), first.sharding);
   for (const ValueType& type : types) {
@@ -138,7 +142,8 @@ std::vector<int64_t> OwnerAxes(const Mesh& mesh, const Sharding& sharding,
                                const std::vector<int>& stage_axes) {
   std::vector<int64_t> owners;
   for (const int axis : ReplicatedAxes(mesh, sharding)) {
-    if (std::find(stage_axes.begin(), stage_axes.end(), axis) == stage_axes.end()) owners.push_back(axis);
+    if (std::find(stage_axes.begin(), stage_axes.end(), axis) == stage_axes.end())
+      owners.push_back(axis);
   }
   return owners;
 }
@@ -154,8 +159,8 @@ std::string ParamEntries(const DimAxes& axes, const Graph& graph, int value) {
   return text;
 }
 
-std::string ReshardReason(const DimAxes& axes, const Graph& graph, int value, const SumOrigins& origins,
-                          const Sharding& to) {
+std::string ReshardReason(const DimAxes& axes, const Graph& graph, int value,
+                          const SumOrigins& origins, const Sharding& to) {
   const Value& have = graph.value(value);
   if (have.kind == ValueKind::kParam) return "stored as " + ParamEntries(axes, graph, value);
   std::string text;
@@ -175,7 +180,8 @@ std::string ReshardReason(const DimAxes& axes, const Graph& graph, int value, co
   return text;
 }
 
-std::string GradientReason(const DimAxes& axes, const Graph& graph, int tensor, const std::string& policy) {
+std::string GradientReason(const DimAxes& axes, const Graph& graph, int tensor,
+                           const std::string& policy) {
   const LogicalTensor& logical = graph.tensors[tensor];
   std::string text = "gradient of " + logical.name + " (" + policy;
   for (const Dim& dim : logical.dims) {

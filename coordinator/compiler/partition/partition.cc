@@ -15,13 +15,18 @@ namespace {
 class Partitioner : public ExpandContext {
  public:
   Partitioner(const Graph& source, DimAxes& dim_axes, const PartitionOptions& options)
-      : source_(source), axes_(dim_axes), options_(options), mesh_(dim_axes.mesh()),
-        resharder_(mesh_, result_.graph), local_of_(source.values.size(), -1) {}
+      : source_(source),
+        axes_(dim_axes),
+        options_(options),
+        mesh_(dim_axes.mesh()),
+        resharder_(mesh_, result_.graph),
+        local_of_(source.values.size(), -1) {}
 
   StatusOr<PartitionedSegment> Run();
 
-  std::vector<int> AddPartial(const std::string& op, const Attrs& attrs, const std::vector<int>& inputs,
-                              const std::string& dim, const std::vector<ReduceKind>& kinds) override;
+  std::vector<int> AddPartial(const std::string& op, const Attrs& attrs,
+                              const std::vector<int>& inputs, const std::string& dim,
+                              const std::vector<ReduceKind>& kinds) override;
   std::vector<int> Add(const std::string& op, const Attrs& attrs,
                        const std::vector<int>& inputs) override;
   int Resolve(int value) override;
@@ -48,10 +53,10 @@ class Partitioner : public ExpandContext {
   const Mesh& mesh_;
   PartitionedSegment result_;
   Resharder resharder_;
-  std::vector<int> local_of_;   // local value id by source value id
+  std::vector<int> local_of_;          // local value id by source value id
   std::map<int, SumOrigins> origins_;  // by local value
-  const Node* current_ = nullptr;  // node being expanded
-  Status status_;               // first error inside an expansion
+  const Node* current_ = nullptr;      // node being expanded
+  Status status_;                      // first error inside an expansion
 };
 
 void Partitioner::Pad(std::vector<Dim>& dims) const {
@@ -66,8 +71,8 @@ Status Partitioner::AddTensor(const LogicalTensor& tensor) {
   LogicalTensor padded = tensor;
   Pad(padded.dims);
   TensorShardings shardings;
-  ASSIGN_OR_RETURN(shardings.param, axes_.ShardingOf(MappingKind::kParam, tensor.region, padded.dims,
-                                                     tensor.name));
+  ASSIGN_OR_RETURN(shardings.param,
+                   axes_.ShardingOf(MappingKind::kParam, tensor.region, padded.dims, tensor.name));
   ASSIGN_OR_RETURN(shardings.optimizer, axes_.ShardingOf(MappingKind::kOptimizer, tensor.region,
                                                          padded.dims, tensor.name));
   RETURN_IF_ERROR(Validate(mesh_, padded.dims, shardings.param, tensor.name));
@@ -114,8 +119,9 @@ Status Partitioner::AddBoundValues() {
 }
 
 Status Partitioner::GatherOnce(int value, const Sharding& required, int* gathered) {
-  ASSIGN_OR_RETURN(*gathered, resharder_.To(value, required, Phase::kGather,
-                                            "gather: step (" + ParamEntries(axes_, out(), value) + ")"));
+  ASSIGN_OR_RETURN(*gathered,
+                   resharder_.To(value, required, Phase::kGather,
+                                 "gather: step (" + ParamEntries(axes_, out(), value) + ")"));
   return absl::OkStatus();
 }
 
@@ -128,7 +134,8 @@ StatusOr<int> Partitioner::Operand(int value, const Sharding& required, Phase ph
     RETURN_IF_ERROR(GatherOnce(value, required, &gathered));
     return gathered;
   }
-  return resharder_.To(value, required, phase, ReshardReason(axes_, out(), value, origins_[value], required));
+  return resharder_.To(value, required, phase,
+                       ReshardReason(axes_, out(), value, origins_[value], required));
 }
 
 // Remembers why `output` of `node` is partial: an own sum, or one that came in with an operand.
@@ -141,7 +148,8 @@ void Partitioner::KeepOrigins(const Node& node, const NodeSharding& sharding, in
     const auto dim = sharding.dim_of_axis.find(partial.axis);
     if (dim == sharding.dim_of_axis.end() || origins_[output].count(partial.axis) > 0) continue;
     origins_[output][partial.axis] =
-        dim->second + " is summed, " + axes_.EntryFor(MappingKind::kCompute, node.region, dim->second);
+        dim->second + " is summed, " +
+        axes_.EntryFor(MappingKind::kCompute, node.region, dim->second);
   }
 }
 
@@ -163,7 +171,8 @@ Status Partitioner::VisitView(const Node& node) {
   return absl::OkStatus();
 }
 
-// Appends one ordinary node whose inputs are local ids; outputs get dims from Infer and shardings by the formula.
+// Appends one ordinary node whose inputs are local ids; outputs get dims from Infer and shardings
+// by the formula.
 StatusOr<std::vector<int>> Partitioner::Emit(const Node& node) {
   ASSIGN_OR_RETURN(std::vector<ValueType> types, FindRule(node.op).infer(out(), node));
   for (ValueType& type : types) Pad(type.dims);
@@ -174,8 +183,10 @@ StatusOr<std::vector<int>> Partitioner::Emit(const Node& node) {
   }
   local.outputs.clear();
   for (size_t i = 0; i < types.size(); ++i) {
-    local.outputs.push_back(out().AddValue({.name = node.op, .dims = types[i].dims,
-                                            .dtype = types[i].dtype, .region = node.region,
+    local.outputs.push_back(out().AddValue({.name = node.op,
+                                            .dims = types[i].dims,
+                                            .dtype = types[i].dtype,
+                                            .region = node.region,
                                             .sharding = sharding.outputs[i]}));
     KeepOrigins(node, sharding, local.outputs.back());
   }
@@ -186,8 +197,11 @@ StatusOr<std::vector<int>> Partitioner::Emit(const Node& node) {
 
 std::vector<int> Partitioner::Add(const std::string& op, const Attrs& attrs,
                                   const std::vector<int>& inputs) {
-  StatusOr<std::vector<int>> outputs = Emit({.op = op, .attrs = attrs, .inputs = inputs,
-                                             .phase = current_->phase, .region = current_->region,
+  StatusOr<std::vector<int>> outputs = Emit({.op = op,
+                                             .attrs = attrs,
+                                             .inputs = inputs,
+                                             .phase = current_->phase,
+                                             .region = current_->region,
                                              .reason = "expanded from " + current_->op});
   if (!outputs.ok()) {
     if (status_.ok()) status_ = outputs.status();
@@ -201,10 +215,11 @@ std::vector<int> Partitioner::AddPartial(const std::string& op, const Attrs& att
                                          const std::vector<ReduceKind>& kinds) {
   const std::vector<int> outputs = Add(op, attrs, inputs);
   if (!status_.ok()) return outputs;
-  const std::vector<int> axes = axes_.mesh().num_axes() == 0
-                                    ? std::vector<int>{}
-                                    : axes_.Axes(MappingKind::kCompute, current_->region, {dim, 0}, op)
-                                          .value_or(std::vector<int>{});
+  const std::vector<int> axes =
+      axes_.mesh().num_axes() == 0
+          ? std::vector<int>{}
+          : axes_.Axes(MappingKind::kCompute, current_->region, {dim, 0}, op)
+                .value_or(std::vector<int>{});
   for (size_t i = 0; i < outputs.size() && i < kinds.size(); ++i) {
     std::vector<Partial>& partial = out().value(outputs[i]).sharding.partial;
     std::erase_if(partial, [&](const Partial& p) {
@@ -231,9 +246,13 @@ int Partitioner::Local(int value) {
   Value local = out().value(value);
   local.sharding.partial.clear();
   const int id = out().AddValue(std::move(local));
-  out().AddNode({.op = "rename", .attrs = {{"dims", std::string()}, {"from_region", current_->region}},
-                 .inputs = {value}, .outputs = {id}, .phase = current_->phase,
-                 .region = current_->region, .reason = "each rank's own part"});
+  out().AddNode({.op = "rename",
+                 .attrs = {{"dims", std::string()}, {"from_region", current_->region}},
+                 .inputs = {value},
+                 .outputs = {id},
+                 .phase = current_->phase,
+                 .region = current_->region,
+                 .reason = "each rank's own part"});
   return id;
 }
 
@@ -259,7 +278,8 @@ Status Partitioner::Visit(const Node& node) {
 }
 
 Status Partitioner::FinishEdges() {
-  const auto finish = [this](const std::vector<int>& ids, Phase phase, std::vector<int>& result) -> Status {
+  const auto finish = [this](const std::vector<int>& ids, Phase phase,
+                             std::vector<int>& result) -> Status {
     for (const int id : ids) {
       const int value = local_of_[id];
       const std::vector<Dim> dims = out().value(value).dims;
@@ -281,10 +301,17 @@ Status Partitioner::FinishEdges() {
 
 // Adds a scalar partial sum to reduce[scalar]; ranks that only repeat it stay out.
 void Partitioner::Contribute(int value, int64_t scalar) {
-  const int target = out().AddValue({.name = "reduce", .dtype = DType::kFloat64,
-                                     .kind = ValueKind::kScalars, .region = "optimizer"});
-  Node node{.op = "contribute", .inputs = {value}, .outputs = {target}, .phase = Phase::kForward,
-            .region = "head", .reason = "loss sums of the step", .accumulate = true};
+  const int target = out().AddValue({.name = "reduce",
+                                     .dtype = DType::kFloat64,
+                                     .kind = ValueKind::kScalars,
+                                     .region = "optimizer"});
+  Node node{.op = "contribute",
+            .inputs = {value},
+            .outputs = {target},
+            .phase = Phase::kForward,
+            .region = "head",
+            .reason = "loss sums of the step",
+            .accumulate = true};
   node.attrs.Set("scalar_offset", scalar);
   node.attrs.Set("owner_axes", OwnerAxes(mesh_, out().value(value).sharding, options_.stage_axes));
   out().AddNode(std::move(node));
@@ -303,13 +330,20 @@ Status Partitioner::FinishGradient(int tensor) {
   ASSIGN_OR_RETURN(const int resolved,
                    resharder_.To(grad, shardings.accumulator, Phase::kBackward,
                                  GradientReason(axes_, out(), tensor, "reduce: microbatch")));
-  const int accumulator = out().AddValue(
-      {.name = "grad:" + out().tensors[tensor].name, .dims = out().tensors[tensor].dims,
-       .dtype = DType::kFloat32, .kind = ValueKind::kGrad, .region = out().tensors[tensor].region,
-       .tensor = tensor, .sharding = shardings.accumulator});
-  out().AddNode({.op = "accumulate", .inputs = {resolved}, .outputs = {accumulator},
-                 .phase = Phase::kBackward, .region = out().tensors[tensor].region,
-                 .reason = "sum over microbatches", .accumulate = true});
+  const int accumulator = out().AddValue({.name = "grad:" + out().tensors[tensor].name,
+                                          .dims = out().tensors[tensor].dims,
+                                          .dtype = DType::kFloat32,
+                                          .kind = ValueKind::kGrad,
+                                          .region = out().tensors[tensor].region,
+                                          .tensor = tensor,
+                                          .sharding = shardings.accumulator});
+  out().AddNode({.op = "accumulate",
+                 .inputs = {resolved},
+                 .outputs = {accumulator},
+                 .phase = Phase::kBackward,
+                 .region = out().tensors[tensor].region,
+                 .reason = "sum over microbatches",
+                 .accumulate = true});
   return absl::OkStatus();
 }
 
@@ -340,8 +374,8 @@ Sharding AccumulatorSharding(const Mesh& mesh, const Sharding& natural, const Sh
   Sharding result = optimizer;
   std::set<int> deferred;
   for (const Partial& partial : natural.partial) {
-    const ReducePolicy policy = mesh.axis(partial.axis).fabric == Fabric::kDcn ? options.reduce_dcn
-                                                                               : options.reduce_ici;
+    const ReducePolicy policy =
+        mesh.axis(partial.axis).fabric == Fabric::kDcn ? options.reduce_dcn : options.reduce_ici;
     if (options.num_microbatches > 1 && policy == ReducePolicy::kStep) {
       deferred.insert(partial.axis);
       result.partial.push_back(partial);

@@ -1,7 +1,8 @@
-// Mesh + mappings -> the graph of one rank. Every value gets a sharding (looked up by region and dim, never propagated or
-// searched), partial sums pass through linear ops and are resolved at the last linear point, and where two shardings
-// disagree the cheapest collectives are inserted as nodes: "slice", "all_gather", "reduce_scatter", "all_reduce",
-// "all_to_all", with attributes axes, dim, to_dim and kind.
+// Mesh + mappings -> the graph of one rank. Every value gets a sharding (looked up by region and
+// dim, never propagated or searched), partial sums pass through linear ops and are resolved at the
+// last linear point, and where two shardings disagree the cheapest collectives are inserted as
+// nodes: "slice", "all_gather", "reduce_scatter", "all_reduce", "all_to_all", with attributes axes,
+// dim, to_dim and kind.
 #ifndef TRIREME_COORDINATOR_COMPILER_PARTITION_PARTITION_H_
 #define TRIREME_COORDINATOR_COMPILER_PARTITION_PARTITION_H_
 
@@ -16,9 +17,10 @@ namespace trireme {
 
 // How one tensor of a segment is stored.
 struct TensorShardings {
-  Sharding param;       // PARAM
-  Sharding optimizer;   // STATE and the reduced gradient
-  Sharding accumulator; // GRAD: what is added up over microbatches; may be partial over axes resolved once a step
+  Sharding param;        // PARAM
+  Sharding optimizer;    // STATE and the reduced gradient
+  Sharding accumulator;  // GRAD: what is added up over microbatches; may be partial over axes
+                         // resolved once a step
 };
 
 struct PartitionOptions {
@@ -27,7 +29,8 @@ struct PartitionOptions {
   ReducePolicy reduce_dcn = ReducePolicy::kStep;
   int64_t num_microbatches = 1;
   std::vector<int> stage_axes;  // axes that number stages: never counted as replication
-  // Tensors that several segments share: their gradients meet in one accumulator, so all are reduced every microbatch.
+  // Tensors that several segments share: their gradients meet in one accumulator, so all are
+  // reduced every microbatch.
   std::set<std::string> shared_tensors;
 };
 
@@ -36,8 +39,8 @@ struct PartitionedSegment {
   std::vector<TensorShardings> tensors;
 };
 
-// `graph` may hold F nodes only or F and B. Gradients are added into kGrad values; loss sums go to the "reduce" scalars.
-// Errors: kInvalidArgument naming the tensor or op, the dims and the way out.
+// `graph` may hold F nodes only or F and B. Gradients are added into kGrad values; loss sums go to
+// the "reduce" scalars. Errors: kInvalidArgument naming the tensor or op, the dims and the way out.
 StatusOr<PartitionedSegment> Partition(const Graph& graph, DimAxes& dim_axes,
                                        const PartitionOptions& options);
 

@@ -35,8 +35,11 @@ StatusOr<int> Resharder::To(int value, const Sharding& to, Phase phase, const st
     out.tensor = -1;
     out.sharding = step.result;
     out.name = graph_.value(value).name;
-    Node node{.op = std::string(Name(step.kind)), .inputs = {current}, .phase = phase,
-              .region = out.region, .reason = reason};
+    Node node{.op = std::string(Name(step.kind)),
+              .inputs = {current},
+              .phase = phase,
+              .region = out.region,
+              .reason = reason};
     node.attrs.Set("axes", std::vector<int64_t>(step.axes.begin(), step.axes.end()));
     node.attrs.Set("dim", int64_t{step.dim});
     node.attrs.Set("to_dim", int64_t{step.to_dim});

@@ -1,4 +1,5 @@
-// Inserts reshards into a local graph. A reshard of the same value to the same target in the same phase exists once.
+// Inserts reshards into a local graph. A reshard of the same value to the same target in the same
+// phase exists once.
 #ifndef TRIREME_COORDINATOR_COMPILER_PARTITION_RESHARDER_H_
 #define TRIREME_COORDINATOR_COMPILER_PARTITION_RESHARDER_H_
 
@@ -17,8 +18,8 @@ class Resharder {
   // Borrows both.
   Resharder(const Mesh& mesh, Graph& graph) : mesh_(mesh), graph_(graph) {}
 
-  // The value with sharding `to` (in its own dim order), appending nodes of `phase` where needed. `reason` is kept on
-  // each node.
+  // The value with sharding `to` (in its own dim order), appending nodes of `phase` where needed.
+  // `reason` is kept on each node.
   StatusOr<int> To(int value, const Sharding& to, Phase phase, const std::string& reason);
 
  private:

@@ -13,7 +13,9 @@ namespace trireme {
 
 struct TestMesh {
   explicit TestMesh(std::vector<MeshAxis> mesh_axes, const MappingConfig& config = {})
-      : mesh(*Mesh::Create(std::move(mesh_axes))), mapping(*Mapping::Create(mesh, config)), axes(mesh, mapping) {}
+      : mesh(*Mesh::Create(std::move(mesh_axes))),
+        mapping(*Mapping::Create(mesh, config)),
+        axes(mesh, mapping) {}
   TestMesh(const TestMesh&) = delete;
 
   Mesh mesh;

@@ -17,7 +17,8 @@ int64_t OuterCount(const std::vector<int64_t>& sizes, int dim) {
   return outer;
 }
 
-// Offset of a slice of the outermost dim that is longer than one, or false when the slice is not contiguous.
+// Offset of a slice of the outermost dim that is longer than one, or false when the slice is not
+// contiguous.
 bool ContiguousSlice(const Graph& graph, const Mesh& mesh, const Node& node, IndexMap* offset) {
   const Value& in = graph.value(node.inputs[0]);
   const Value& out = graph.value(node.outputs[0]);
@@ -75,7 +76,8 @@ std::vector<Alias> FindAliases(const Graph& graph, const Mesh& mesh) {
       if (!IsView(node)) ++readers[aliases[input].root];
     }
   }
-  // Roots are final for views; now an all_reduce may run in place on a temporary that only it reads.
+  // Roots are final for views; now an all_reduce may run in place on a temporary that only it
+  // reads.
   for (const Node& node : graph.nodes) {
     if (node.op != kAllReduceOp) continue;
     const Alias source = aliases[node.inputs[0]];

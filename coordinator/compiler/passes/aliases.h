@@ -1,5 +1,5 @@
-// Which values of a local graph share memory: views, slices of the outermost dim, updates in place, and all-reduces whose
-// input nobody else reads.
+// Which values of a local graph share memory: views, slices of the outermost dim, updates in place,
+// and all-reduces whose input nobody else reads.
 #ifndef TRIREME_COORDINATOR_COMPILER_PASSES_ALIASES_H_
 #define TRIREME_COORDINATOR_COMPILER_PASSES_ALIASES_H_
 

@@ -12,8 +12,11 @@ namespace {
 constexpr char kScratch[] = "scratch";
 
 View Dense(int binding, IndexMap offset, const std::vector<int64_t>& sizes, DType dtype) {
-  return {.binding = binding, .offset = std::move(offset), .sizes = sizes,
-          .strides = DenseStrides(sizes), .dtype = dtype};
+  return {.binding = binding,
+          .offset = std::move(offset),
+          .sizes = sizes,
+          .strides = DenseStrides(sizes),
+          .dtype = dtype};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Collects the instructions of one phase of one segment: bindings, temporaries with their lifetimes, views of values.
+// Collects the instructions of one phase of one segment: bindings, temporaries with their
+// lifetimes, views of values.
 #ifndef TRIREME_COORDINATOR_COMPILER_PASSES_CODE_BUILDER_H_
 #define TRIREME_COORDINATOR_COMPILER_PASSES_CODE_BUILDER_H_
 
@@ -13,12 +14,14 @@
 
 namespace trireme {
 
-// Where the values of a segment that outlive one phase are kept, the same for the code of every phase.
+// Where the values of a segment that outlive one phase are kept, the same for the code of every
+// phase.
 struct SegmentLayout {
-  std::vector<Alias> aliases;             // by value
-  std::map<int, std::string> binding;     // by root: memory the instance supplies whole ("edge_out:0", "param:2")
-  std::map<int, int64_t> saved;           // by root: byte offset in binding "saved"
-  std::map<int, int64_t> gathered;        // by root: byte offset in binding "gathered"
+  std::vector<Alias> aliases;  // by value
+  std::map<int, std::string>
+      binding;  // by root: memory the instance supplies whole ("edge_out:0", "param:2")
+  std::map<int, int64_t> saved;     // by root: byte offset in binding "saved"
+  std::map<int, int64_t> gathered;  // by root: byte offset in binding "gathered"
   int64_t saved_bytes = 0;
   int64_t gathered_bytes = 0;
 };
@@ -38,7 +41,8 @@ class CodeBuilder {
   void Append(Instruction instruction);
   int32_t GroupIndex(const Group& group);  // index into groups(), added once
 
-  // Lays out scratch and rewrites temporaries to binding "scratch". `scratch_bytes` grows to what this code needs.
+  // Lays out scratch and rewrites temporaries to binding "scratch". `scratch_bytes` grows to what
+  // this code needs.
   SegmentCode Finish(const std::string& name, Phase phase, int64_t* scratch_bytes);
 
   std::vector<Group>& groups() { return groups_; }
@@ -56,7 +60,7 @@ class CodeBuilder {
   const SegmentLayout& layout_;
   SegmentCode code_;
   std::map<std::string, int> bindings_;
-  std::vector<Lifetime> temps_;     // a view's binding -1 - i names temporary i until Finish
+  std::vector<Lifetime> temps_;  // a view's binding -1 - i names temporary i until Finish
   std::map<int, int> temp_of_root_;
   std::vector<Group> groups_;
 };

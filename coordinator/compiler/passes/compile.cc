@@ -24,7 +24,8 @@ std::set<std::string> SharedTensors(const Model& model) {
 
 }  // namespace
 
-StatusOr<CompiledModel> CompileSegments(const Model& model, DimAxes& axes, const CompileOptions& options) {
+StatusOr<CompiledModel> CompileSegments(const Model& model, DimAxes& axes,
+                                        const CompileOptions& options) {
   CompiledModel compiled{.model = &model};
   std::vector<bool> is_block(model.segments.size(), false);
   for (const ChainLink& link : model.chain) {
@@ -40,7 +41,8 @@ StatusOr<CompiledModel> CompileSegments(const Model& model, DimAxes& axes, const
     CompiledSegment segment{.graph = std::move(part.graph), .tensors = std::move(part.tensors)};
     segment.layout = LayOutSegment(segment.graph, mesh);
     const auto lower = [&](Phase phase) {
-      return LowerPhase(segment.graph, mesh, segment.layout, phase, &compiled.groups, &compiled.scratch_bytes);
+      return LowerPhase(segment.graph, mesh, segment.layout, phase, &compiled.groups,
+                        &compiled.scratch_bytes);
     };
     segment.forward = lower(Phase::kForward);
     segment.backward = lower(Phase::kBackward);
@@ -50,15 +52,16 @@ StatusOr<CompiledModel> CompileSegments(const Model& model, DimAxes& axes, const
   return compiled;
 }
 
-StatusOr<std::vector<std::pair<int, int>>> SplitStages(const Model& model, int64_t num_stages,
-                                                       const std::vector<int64_t>& layers_per_stage) {
+StatusOr<std::vector<std::pair<int, int>>> SplitStages(
+    const Model& model, int64_t num_stages, const std::vector<int64_t>& layers_per_stage) {
   int64_t layers = 0;
   for (const ChainLink& link : model.chain) layers += link.layer >= 0 ? 1 : 0;
   std::vector<int64_t> counts = layers_per_stage;
   if (counts.empty()) {
     if (num_stages > layers) {
-      return InvalidArgument("the mesh has " + std::to_string(num_stages) + " stages but the model only " +
-                             std::to_string(layers) + " layers; use at most " + std::to_string(layers));
+      return InvalidArgument("the mesh has " + std::to_string(num_stages) +
+                             " stages but the model only " + std::to_string(layers) +
+                             " layers; use at most " + std::to_string(layers));
     }
     for (int64_t s = 0; s < num_stages; ++s) {
       counts.push_back(layers / num_stages + (s < layers % num_stages ? 1 : 0));

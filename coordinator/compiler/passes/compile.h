@@ -1,5 +1,5 @@
-// Model -> one StageProgram a stage: partition, remat, fuse and lower each distinct segment once, then lay instances of the
-// segments end to end over the pools of each stage.
+// Model -> one StageProgram a stage: partition, remat, fuse and lower each distinct segment once,
+// then lay instances of the segments end to end over the pools of each stage.
 #ifndef TRIREME_COORDINATOR_COMPILER_PASSES_COMPILE_H_
 #define TRIREME_COORDINATOR_COMPILER_PASSES_COMPILE_H_
 
@@ -23,9 +23,9 @@ struct CompileOptions {
   int stage_axis = -1;
   int64_t seed = 0;
   double expected_tokens = 1;
-  int64_t lr_table_entries = 0;       // 0: forward only, no update
+  int64_t lr_table_entries = 0;  // 0: forward only, no update
   std::vector<int64_t> layers_per_stage;
-  std::vector<int32_t> slots;         // microbatches in flight, by stage
+  std::vector<int32_t> slots;  // microbatches in flight, by stage
 };
 
 // A segment after all passes, ready to be laid out.
@@ -51,11 +51,12 @@ struct CompiledModel {
 };
 
 // Segments of `model` (which must outlive the result) for the rank's view of the mesh.
-StatusOr<CompiledModel> CompileSegments(const Model& model, DimAxes& axes, const CompileOptions& options);
+StatusOr<CompiledModel> CompileSegments(const Model& model, DimAxes& axes,
+                                        const CompileOptions& options);
 
 // First and one past the last chain link of each stage.
-StatusOr<std::vector<std::pair<int, int>>> SplitStages(const Model& model, int64_t num_stages,
-                                                       const std::vector<int64_t>& layers_per_stage);
+StatusOr<std::vector<std::pair<int, int>>> SplitStages(
+    const Model& model, int64_t num_stages, const std::vector<int64_t>& layers_per_stage);
 
 // All stages.
 StatusOr<std::vector<StageProgram>> LinkStages(CompiledModel& compiled, const Mesh& mesh,

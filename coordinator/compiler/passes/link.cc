@@ -35,7 +35,8 @@ class StageLinker {
     program_.stage = stage;
   }
 
-  StatusOr<StageProgram> Link(int begin, int end, const std::map<std::string, std::vector<int64_t>>& owners);
+  StatusOr<StageProgram> Link(int begin, int end,
+                              const std::map<std::string, std::vector<int64_t>>& owners);
 
  private:
   bool training() const { return options_.lr_table_entries > 0; }
@@ -46,13 +47,16 @@ class StageLinker {
   int CodeIndex(const SegmentCode& code);
   void PlaceScalars();
   void PlaceInputs(const Graph& graph);
-  Status PlaceTensors(const ChainLink& link, const std::map<std::string, std::vector<int64_t>>& owners);
+  Status PlaceTensors(const ChainLink& link,
+                      const std::map<std::string, std::vector<int64_t>>& owners);
   StatusOr<const CompiledUpdate*> UpdateFor(const UpdateKey& key, const CompiledSegment& segment);
   void PlaceEdges(int begin, int end);
   void AddInstances(int begin, int end);
   void AddUpdates();
-  Instance MakeInstance(const SegmentCode& code, int layer, const std::map<std::string, Place>& places);
-  std::map<std::string, Place> TensorPlaces(const std::string& index, const StageTensor& tensor) const;
+  Instance MakeInstance(const SegmentCode& code, int layer,
+                        const std::map<std::string, Place>& places);
+  std::map<std::string, Place> TensorPlaces(const std::string& index,
+                                            const StageTensor& tensor) const;
 
   CompiledModel& compiled_;
   const Mesh& mesh_;
@@ -63,8 +67,8 @@ class StageLinker {
   std::map<std::string, int> code_index_;
   std::vector<StageTensor> tensors_;
   std::map<std::string, int> tensor_index_;
-  std::map<std::string, Place> shared_places_;         // scratch, scalars, inputs
-  std::vector<std::vector<Place>> edges_;              // edges_[i]: between link begin+i-1 and begin+i
+  std::map<std::string, Place> shared_places_;  // scratch, scalars, inputs
+  std::vector<std::vector<Place>> edges_;       // edges_[i]: between link begin+i-1 and begin+i
   Place grad_edges_[2];
 };
 
@@ -75,7 +79,8 @@ Place StageLinker::Allocate(Pool pool, int64_t bytes) {
   return place;
 }
 
-int64_t StageLinker::LocalBytes(const std::vector<Dim>& dims, const Sharding& sharding, DType dtype) const {
+int64_t StageLinker::LocalBytes(const std::vector<Dim>& dims, const Sharding& sharding,
+                                DType dtype) const {
   return Product(LocalSizes(mesh_, dims, sharding)) * SizeOf(dtype);
 }
 
@@ -105,14 +110,16 @@ void StageLinker::PlaceScalars() {
 
 void StageLinker::PlaceInputs(const Graph& graph) {
   for (const Value& value : graph.values) {
-    if (value.kind != ValueKind::kInput || shared_places_.count("input:" + value.name) > 0) continue;
+    if (value.kind != ValueKind::kInput || shared_places_.count("input:" + value.name) > 0)
+      continue;
     const Place place = Allocate(Pool::kInput, LocalBytes(value.dims, value.sharding, value.dtype));
     shared_places_["input:" + value.name] = place;
     program_.inputs.push_back({value.name, value.dims, value.sharding, value.dtype, place.offset});
   }
 }
 
-StatusOr<const CompiledUpdate*> StageLinker::UpdateFor(const UpdateKey& key, const CompiledSegment& segment) {
+StatusOr<const CompiledUpdate*> StageLinker::UpdateFor(const UpdateKey& key,
+                                                       const CompiledSegment& segment) {
   const auto it = updates_.find(key);
   if (it != updates_.end()) return &it->second;
   UpdateInput input{segment.graph.tensors[key.tensor], segment.tensors[key.tensor], key.owners,
@@ -145,20 +152,24 @@ Status StageLinker::PlaceTensors(const ChainLink& link,
     if (!added) continue;
     StageTensor tensor;
     TensorPlacement& placement = tensor.placement;
-    placement = {.name = name, .dims = logical.dims, .param_sharding = shardings.param,
+    placement = {.name = name,
+                 .dims = logical.dims,
+                 .param_sharding = shardings.param,
                  .optimizer_sharding = shardings.optimizer};
     tensor.param = Allocate(Pool::kParam, LocalBytes(logical.dims, shardings.param, logical.dtype));
     placement.param_offset = tensor.param.offset;
     const auto owner = owners.find(name);
     if (owner != owners.end() && owner->second.size() > 1) placement.owner_members = owner->second;
-    ASSIGN_OR_RETURN(const CompiledUpdate* update,
-                     UpdateFor({link.segment, static_cast<int>(t), placement.owner_members}, segment));
+    ASSIGN_OR_RETURN(
+        const CompiledUpdate* update,
+        UpdateFor({link.segment, static_cast<int>(t), placement.owner_members}, segment));
     SegmentCode init = update->init;
     init.name = "init " + name;
     init.instructions[0].attrs.Set("stream", static_cast<int64_t>(StableHash(name) >> 1));
     tensor.init_code = CodeIndex(init);
     if (training()) {
-      tensor.grad = Allocate(Pool::kGrad, LocalBytes(logical.dims, shardings.accumulator, DType::kFloat32));
+      tensor.grad =
+          Allocate(Pool::kGrad, LocalBytes(logical.dims, shardings.accumulator, DType::kFloat32));
       const int64_t bytes = LocalBytes(logical.dims, shardings.optimizer, DType::kFloat32);
       tensor.reduced = update->separate_reduced ? Allocate(Pool::kGrad, bytes) : tensor.grad;
       ASSIGN_OR_RETURN(placement.state_names, StateNames(options_.optimizer));
@@ -181,13 +192,16 @@ void StageLinker::PlaceEdges(int begin, int end) {
   for (int i = begin; i < end; ++i) {
     const Graph& graph = compiled_.segments[link(i).segment].graph;
     if (i == begin) {
-      for (const int id : graph.edges_in) edges_[0].push_back(Allocate(Pool::kEdge, EdgeBytes(graph, id)));
+      for (const int id : graph.edges_in)
+        edges_[0].push_back(Allocate(Pool::kEdge, EdgeBytes(graph, id)));
     }
     for (const int id : graph.edges_out) {
       edges_[i - begin + 1].push_back(Allocate(Pool::kEdge, EdgeBytes(graph, id)));
     }
-    for (const int id : graph.grad_edges_in) grad_bytes = std::max(grad_bytes, EdgeBytes(graph, id));
-    for (const int id : graph.grad_edges_out) grad_bytes = std::max(grad_bytes, EdgeBytes(graph, id));
+    for (const int id : graph.grad_edges_in)
+      grad_bytes = std::max(grad_bytes, EdgeBytes(graph, id));
+    for (const int id : graph.grad_edges_out)
+      grad_bytes = std::max(grad_bytes, EdgeBytes(graph, id));
   }
   if (training()) {
     for (Place& place : grad_edges_) place = Allocate(Pool::kEdge, grad_bytes);
@@ -208,11 +222,13 @@ void StageLinker::PlaceEdges(int begin, int end) {
       continue;
     }
     program_.edges_out.push_back(edge);
-    if (training()) program_.grad_edges_out.push_back({grad_edges_[(end - begin + 1) % 2], edge.bytes});
+    if (training())
+      program_.grad_edges_out.push_back({grad_edges_[(end - begin + 1) % 2], edge.bytes});
   }
 }
 
-std::map<std::string, Place> StageLinker::TensorPlaces(const std::string& index, const StageTensor& tensor) const {
+std::map<std::string, Place> StageLinker::TensorPlaces(const std::string& index,
+                                                       const StageTensor& tensor) const {
   std::map<std::string, Place> places = {{"param:" + index, tensor.param},
                                          {"grad:" + index, tensor.grad},
                                          {"reduced:" + index, tensor.reduced}};
@@ -267,10 +283,12 @@ void StageLinker::AddInstances(int begin, int end) {
 
 void StageLinker::AddUpdates() {
   if (training()) {
-    Graph graph = BuildStepControl(mesh_, options_.optimizer, options_.expected_tokens, options_.lr_table_entries);
+    Graph graph = BuildStepControl(mesh_, options_.optimizer, options_.expected_tokens,
+                                   options_.lr_table_entries);
     const SegmentLayout layout = LayOutSegment(graph, mesh_);
-    program_.update2.push_back(MakeInstance(
-        LowerPhase(graph, mesh_, layout, Phase::kUpdate2, &compiled_.groups, &compiled_.scratch_bytes), -1, {}));
+    program_.update2.push_back(MakeInstance(LowerPhase(graph, mesh_, layout, Phase::kUpdate2,
+                                                       &compiled_.groups, &compiled_.scratch_bytes),
+                                            -1, {}));
   }
   for (const StageTensor& tensor : tensors_) {
     const std::map<std::string, Place> places = TensorPlaces("0", tensor);
@@ -284,8 +302,8 @@ void StageLinker::AddUpdates() {
   }
 }
 
-StatusOr<StageProgram> StageLinker::Link(int begin, int end,
-                                         const std::map<std::string, std::vector<int64_t>>& owners) {
+StatusOr<StageProgram> StageLinker::Link(
+    int begin, int end, const std::map<std::string, std::vector<int64_t>>& owners) {
   PlaceScalars();
   for (int i = begin; i < end; ++i) {
     PlaceInputs(compiled_.segments[link(i).segment].graph);
@@ -308,7 +326,8 @@ StatusOr<StageProgram> StageLinker::Link(int begin, int end,
 StatusOr<std::vector<StageProgram>> LinkStages(CompiledModel& compiled, const Mesh& mesh,
                                                const CompileOptions& options) {
   const int64_t num_stages = options.stage_axis >= 0 ? mesh.axis(options.stage_axis).size : 1;
-  ASSIGN_OR_RETURN(const auto stages, SplitStages(*compiled.model, num_stages, options.layers_per_stage));
+  ASSIGN_OR_RETURN(const auto stages,
+                   SplitStages(*compiled.model, num_stages, options.layers_per_stage));
   std::map<std::string, std::vector<int64_t>> owners;  // stages that hold each tensor
   for (int64_t s = 0; s < num_stages; ++s) {
     for (int i = stages[s].first; i < stages[s].second; ++i) {

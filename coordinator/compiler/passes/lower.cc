@@ -17,15 +17,24 @@ std::string BindingOf(const Value& value) {
   const std::string tensor = std::to_string(value.tensor);
   const std::string slot = std::to_string(value.slot);
   switch (value.kind) {
-    case ValueKind::kTemp: return "";
-    case ValueKind::kInput: return "input:" + value.name;
-    case ValueKind::kParam: return "param:" + tensor;
-    case ValueKind::kEdgeIn: return "edge_in:" + slot;
-    case ValueKind::kGradEdgeOut: return "grad_edge_out:" + slot;
-    case ValueKind::kGrad: return "grad:" + tensor;
-    case ValueKind::kReducedGrad: return "reduced:" + tensor;
-    case ValueKind::kState: return "state:" + tensor + ":" + slot;
-    case ValueKind::kScalars: return value.name;
+    case ValueKind::kTemp:
+      return "";
+    case ValueKind::kInput:
+      return "input:" + value.name;
+    case ValueKind::kParam:
+      return "param:" + tensor;
+    case ValueKind::kEdgeIn:
+      return "edge_in:" + slot;
+    case ValueKind::kGradEdgeOut:
+      return "grad_edge_out:" + slot;
+    case ValueKind::kGrad:
+      return "grad:" + tensor;
+    case ValueKind::kReducedGrad:
+      return "reduced:" + tensor;
+    case ValueKind::kState:
+      return "state:" + tensor + ":" + slot;
+    case ValueKind::kScalars:
+      return value.name;
   }
   return "";
 }
@@ -36,15 +45,19 @@ void SeparateEdges(Graph& graph, const Mesh& mesh, std::vector<int>& edges, Phas
   for (int& edge : edges) {
     const std::vector<Alias> aliases = FindAliases(graph, mesh);
     const Alias& alias = aliases[edge];
-    const bool own = graph.value(alias.root).kind == ValueKind::kTemp && alias.offset.terms.empty() &&
-                     taken.insert(alias.root).second;
+    const bool own = graph.value(alias.root).kind == ValueKind::kTemp &&
+                     alias.offset.terms.empty() && taken.insert(alias.root).second;
     if (own) continue;
     Value copy = graph.value(edge);
     copy.kind = ValueKind::kTemp;
     copy.tensor = -1;
     const int id = graph.AddValue(std::move(copy));
-    graph.AddNode({.op = "copy", .inputs = {edge}, .outputs = {id}, .phase = phase,
-                   .region = "residual", .reason = "an edge needs memory of its own"});
+    graph.AddNode({.op = "copy",
+                   .inputs = {edge},
+                   .outputs = {id},
+                   .phase = phase,
+                   .region = "residual",
+                   .reason = "an edge needs memory of its own"});
     edge = id;
   }
 }
@@ -94,8 +107,9 @@ Instruction KernelInstruction(CodeBuilder& code, const Node& node) {
   if (index_attrs == nullptr) return instruction;
   for (const IndexAttr& attr : index_attrs(graph, node)) {
     const int num_inputs = static_cast<int>(node.inputs.size());
-    const Value& value = graph.value(attr.operand < num_inputs ? node.inputs[attr.operand]
-                                                               : node.outputs[attr.operand - num_inputs]);
+    const Value& value =
+        graph.value(attr.operand < num_inputs ? node.inputs[attr.operand]
+                                              : node.outputs[attr.operand - num_inputs]);
     const int dim = FindDim(value.dims, attr.dim);
     CHECK(dim >= 0) << node.op << " has no dim " << attr.dim;
     instruction.index_attrs.emplace_back(attr.name, StartOf(code.mesh(), value, dim));
@@ -118,13 +132,14 @@ SegmentLayout LayOutSegment(Graph& graph, const Mesh& mesh) {
     layout.binding[layout.aliases[graph.edges_out[i]].root] = "edge_out:" + std::to_string(i);
   }
   for (size_t i = 0; i < graph.grad_edges_in.size(); ++i) {
-    layout.binding[layout.aliases[graph.grad_edges_in[i]].root] = "grad_edge_in:" + std::to_string(i);
+    layout.binding[layout.aliases[graph.grad_edges_in[i]].root] =
+        "grad_edge_in:" + std::to_string(i);
   }
   for (const auto& [root, crossing] : FindCrossings(graph, layout.aliases)) {
     if (!crossing.crosses || layout.binding.count(root) > 0) continue;
     const Value& value = graph.value(root);
-    const int64_t bytes = RoundUp(Product(LocalSizes(mesh, value.dims, value.sharding)) * SizeOf(value.dtype),
-                                  kAlignment);
+    const int64_t bytes = RoundUp(
+        Product(LocalSizes(mesh, value.dims, value.sharding)) * SizeOf(value.dtype), kAlignment);
     const bool gathered = crossing.phase == Phase::kGather;
     int64_t& total = gathered ? layout.gathered_bytes : layout.saved_bytes;
     (gathered ? layout.gathered : layout.saved)[root] = total;
@@ -133,8 +148,8 @@ SegmentLayout LayOutSegment(Graph& graph, const Mesh& mesh) {
   return layout;
 }
 
-SegmentCode LowerPhase(const Graph& graph, const Mesh& mesh, const SegmentLayout& layout, Phase phase,
-                       std::vector<Group>* groups, int64_t* scratch_bytes) {
+SegmentCode LowerPhase(const Graph& graph, const Mesh& mesh, const SegmentLayout& layout,
+                       Phase phase, std::vector<Group>* groups, int64_t* scratch_bytes) {
   CodeBuilder code(graph, mesh, layout);
   code.groups() = *groups;
   for (const Node& node : graph.nodes) {

@@ -1,5 +1,5 @@
-// A partitioned segment -> code: nodes become instructions on views, collectives get the packs their memory order needs,
-// temporaries get places.
+// A partitioned segment -> code: nodes become instructions on views, collectives get the packs
+// their memory order needs, temporaries get places.
 #ifndef TRIREME_COORDINATOR_COMPILER_PASSES_LOWER_H_
 #define TRIREME_COORDINATOR_COMPILER_PASSES_LOWER_H_
 
@@ -12,13 +12,14 @@
 
 namespace trireme {
 
-// Decides where values that cross phases live. Values handed to other segments that are not temporaries of their own
-// get a copy node first (so `graph` may grow).
+// Decides where values that cross phases live. Values handed to other segments that are not
+// temporaries of their own get a copy node first (so `graph` may grow).
 SegmentLayout LayOutSegment(Graph& graph, const Mesh& mesh);
 
-// Code of one phase; `groups` and `scratch_bytes` collect over calls. Code without instructions is returned empty.
-SegmentCode LowerPhase(const Graph& graph, const Mesh& mesh, const SegmentLayout& layout, Phase phase,
-                       std::vector<Group>* groups, int64_t* scratch_bytes);
+// Code of one phase; `groups` and `scratch_bytes` collect over calls. Code without instructions is
+// returned empty.
+SegmentCode LowerPhase(const Graph& graph, const Mesh& mesh, const SegmentLayout& layout,
+                       Phase phase, std::vector<Group>* groups, int64_t* scratch_bytes);
 
 // Appends the instructions of a collective or slice node.
 void LowerReshard(CodeBuilder& code, const Node& node);

@@ -1,5 +1,5 @@
-// Collectives on memory: a gathered or scattered dim must stand outermost in the buffer that travels, so a pack or unpack
-// copy is inserted, visibly, where it does not.
+// Collectives on memory: a gathered or scattered dim must stand outermost in the buffer that
+// travels, so a pack or unpack copy is inserted, visibly, where it does not.
 #include "common/base/check.h"
 #include "common/base/math.h"
 #include "coordinator/compiler/passes/lower.h"
@@ -98,7 +98,8 @@ void LowerAllGather(CodeBuilder& code, const Node& node) {
   const int64_t block = in.sizes[dim] * around.inner;
   const View staged = code.NewTemp({n * Product(in.sizes)}, in.dtype);
   Collective(code, node, in, staged);
-  Copy(code, Blocked(staged, n, around.outer, block), Interleaved(out, n, around.outer, block), "unpack");
+  Copy(code, Blocked(staged, n, around.outer, block), Interleaved(out, n, around.outer, block),
+       "unpack");
 }
 
 void LowerReduceScatter(CodeBuilder& code, const Node& node) {
@@ -110,7 +111,8 @@ void LowerReduceScatter(CodeBuilder& code, const Node& node) {
   if (around.outer == 1) return Collective(code, node, in, out);
   const int64_t block = out.sizes[dim] * around.inner;
   const View staged = code.NewTemp({Product(in.sizes)}, in.dtype);
-  Copy(code, Interleaved(in, n, around.outer, block), Blocked(staged, n, around.outer, block), "pack");
+  Copy(code, Interleaved(in, n, around.outer, block), Blocked(staged, n, around.outer, block),
+       "pack");
   Collective(code, node, staged, out);
 }
 

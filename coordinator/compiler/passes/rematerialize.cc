@@ -69,9 +69,8 @@ void Rematerialize(Graph& graph) {
     backward.push_back(std::move(clone));
   }
   // Clones stand before the original backward nodes: order them so.
-  std::stable_partition(backward.begin(), backward.end(), [](const Node& node) {
-    return node.reason.rfind("recomputed", 0) == 0;
-  });
+  std::stable_partition(backward.begin(), backward.end(),
+                        [](const Node& node) { return node.reason.rfind("recomputed", 0) == 0; });
   std::map<int, int> same_as;
   std::map<std::string, int> seen;
   graph.nodes.clear();

@@ -1,5 +1,6 @@
-// Rematerialisation: the backward of a segment recomputes its forward from the segment's inputs instead of reading saved
-// values. Runs after partition, so that collectives are recomputed too, and once each.
+// Rematerialisation: the backward of a segment recomputes its forward from the segment's inputs
+// instead of reading saved values. Runs after partition, so that collectives are recomputed too,
+// and once each.
 #ifndef TRIREME_COORDINATOR_COMPILER_PASSES_REMATERIALIZE_H_
 #define TRIREME_COORDINATOR_COMPILER_PASSES_REMATERIALIZE_H_
 
@@ -7,7 +8,8 @@
 
 namespace trireme {
 
-// Clones into phase B every forward node that the backward depends on. Afterwards B reads no temporary of F.
+// Clones into phase B every forward node that the backward depends on. Afterwards B reads no
+// temporary of F.
 void Rematerialize(Graph& graph);
 
 }  // namespace trireme

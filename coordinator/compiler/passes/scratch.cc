@@ -9,7 +9,9 @@
 namespace trireme {
 namespace {
 
-bool Overlap(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
+bool Overlap(const Lifetime& a, const Lifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
 }  // namespace
 
@@ -26,15 +28,17 @@ ScratchLayout LayOutScratch(const std::vector<Lifetime>& lifetimes) {
     int64_t offset = 0;
     for (const int other : placed) {
       if (!Overlap(lifetimes[index], lifetimes[other])) continue;
-      const int64_t end = layout.offsets[other] + RoundUp(std::max<int64_t>(lifetimes[other].bytes, 1), kAlignment);
+      const int64_t end =
+          layout.offsets[other] + RoundUp(std::max<int64_t>(lifetimes[other].bytes, 1), kAlignment);
       if (layout.offsets[other] >= offset + bytes) break;
       offset = std::max(offset, end);
     }
     layout.offsets[index] = offset;
     layout.bytes = std::max(layout.bytes, offset + bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), index,
-                                   [&](int a, int b) { return layout.offsets[a] < layout.offsets[b]; }),
-                  index);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), index,
+                         [&](int a, int b) { return layout.offsets[a] < layout.offsets[b]; }),
+        index);
   }
   return layout;
 }

@@ -13,23 +13,32 @@
 namespace trireme {
 
 struct TestGraph {
-  explicit TestGraph(std::vector<MeshAxis> axes = {{"data", 2}, {"model", 4}}) : mesh(*Mesh::Create(std::move(axes))) {}
+  explicit TestGraph(std::vector<MeshAxis> axes = {{"data", 2}, {"model", 4}})
+      : mesh(*Mesh::Create(std::move(axes))) {}
 
   // A temporary, unless `kind` says otherwise; `split` lists the axes of each dim.
   int Value(const std::vector<Dim>& dims, std::vector<std::vector<int>> split = {},
             ValueKind kind = ValueKind::kTemp, int tensor = -1) {
     split.resize(dims.size());
-    return graph.AddValue({.name = "v" + std::to_string(graph.values.size()), .dims = dims, .kind = kind,
-                           .region = "residual", .tensor = tensor, .slot = 0,
+    return graph.AddValue({.name = "v" + std::to_string(graph.values.size()),
+                           .dims = dims,
+                           .kind = kind,
+                           .region = "residual",
+                           .tensor = tensor,
+                           .slot = 0,
                            .sharding = {.dim_axes = std::move(split), .partial = {}}});
   }
-  Node& Op(const std::string& op, std::vector<int> inputs, std::vector<int> outputs, Phase phase = Phase::kForward) {
-    graph.AddNode({.op = op, .inputs = std::move(inputs), .outputs = std::move(outputs), .phase = phase});
+  Node& Op(const std::string& op, std::vector<int> inputs, std::vector<int> outputs,
+           Phase phase = Phase::kForward) {
+    graph.AddNode(
+        {.op = op, .inputs = std::move(inputs), .outputs = std::move(outputs), .phase = phase});
     return graph.nodes.back();
   }
-  Node& Reshard(const std::string& op, int in, int out, std::vector<int64_t> axes, int64_t dim, int64_t to_dim = -1) {
+  Node& Reshard(const std::string& op, int in, int out, std::vector<int64_t> axes, int64_t dim,
+                int64_t to_dim = -1) {
     Node& node = Op(op, {in}, {out});
-    node.attrs = {{"axes", std::move(axes)}, {"dim", dim}, {"to_dim", to_dim}, {"kind", std::string("sum")}};
+    node.attrs = {
+        {"axes", std::move(axes)}, {"dim", dim}, {"to_dim", to_dim}, {"kind", std::string("sum")}};
     return node;
   }
 
@@ -54,8 +63,8 @@ inline std::string ListText(const std::vector<int64_t>& list) {
 
 // "binding@offset sizes/strides".
 inline std::string ViewText(const SegmentCode& code, const View& view) {
-  return code.bindings[view.binding] + "@" + OffsetText(view.offset) + " " + ListText(view.sizes) + "/" +
-         ListText(view.strides);
+  return code.bindings[view.binding] + "@" + OffsetText(view.offset) + " " + ListText(view.sizes) +
+         "/" + ListText(view.strides);
 }
 
 // One line an instruction: "op(in) -> out".

@@ -23,8 +23,8 @@ StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
                                 {{expert, slot}, DType::kInt32}};
 }
 
-// Batch may be split when slot is split alike: each shard of the batch fills its own slots, and its index counts its own
-// tokens. Everything else the index depends on is whole.
+// Batch may be split when slot is split alike: each shard of the batch fills its own slots, and its
+// index counts its own tokens. Everything else the index depends on is whole.
 std::vector<std::string> Whole(const Graph& graph, const Node& node) {
   std::vector<std::string> names = DimNames(In(graph, node, 0).dims);
   names.erase(names.begin());
