@@ -24,6 +24,26 @@ struct Roles {
   int64_t position_multiple = 1;
 };
 
+// Regions that the grammar knows and this compiler does not use yet: better refused than ignored.
+Status CheckRegions(const MappingConfig& config) {
+  for (const DimMapping* map :
+       {&config.shared, &config.compute, &config.param, &config.optimizer}) {
+    for (const auto& [key, axes] : *map) {
+      if (key.rfind("stage_edge/", 0) == 0) {
+        return InvalidArgument("mesh mapping " + key +
+                               ": edges between stages travel as the residual stream lies; map "
+                               "residual/" +
+                               key.substr(11) + " instead");
+      }
+      if (key.rfind("optimizer/", 0) == 0) {
+        return InvalidArgument("mesh mapping " + key + ": write " + key.substr(10) +
+                               " in mesh.optimizer_mapping instead");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 StatusOr<Roles> FindRoles(const Mesh& mesh, const Mapping& mapping) {
   Roles roles;
   roles.data_axes = mapping.Lookup(MappingKind::kCompute, "residual", "batch").axes;
@@ -187,6 +207,7 @@ StatusOr<Plan> PlanJob(const JobSpec& job, const Topology& topology) {
                    ResolveAxisShapes(job.mesh.axes, job.mesh.dcn_axes, topology.num_devices(),
                                      topology.num_slices()));
   ASSIGN_OR_RETURN(plan.mesh, MakeMesh(shapes));
+  RETURN_IF_ERROR(CheckRegions(job.mesh.mapping));
   ASSIGN_OR_RETURN(const Mapping mapping, Mapping::Create(plan.mesh, job.mesh.mapping));
   ASSIGN_OR_RETURN(const Roles roles, FindRoles(plan.mesh, mapping));
   plan.data_axes = roles.data_axes;
