@@ -1,5 +1,5 @@
 // Ranks free-run: the only thing they agree on beside the program's own collectives is whether to
-// stop, one integer a step (about 10 us over shared memory, 100 us over TCP on one machine).
+// stop, one integer a step.
 #include "worker/rank/trainer.h"
 
 #include <chrono>
