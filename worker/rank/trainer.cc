@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/base/math.h"
+#include "common/formats/checkpoint_manifest.h"
 #include "worker/checkpoint/checkpoint.h"
 #include "worker/executor/device.h"
 
@@ -30,6 +31,7 @@ class Trainer {
   StatusOr<int64_t> Run() {
     RETURN_IF_ERROR(Prepare());
     const int64_t last = program_.run.steps;
+    if (steps_done_ >= last && LoadedFromElsewhere()) RETURN_IF_ERROR(Save());
     while (steps_done_ < last) {
       RETURN_IF_ERROR(RunOneStep());
       const bool due =
@@ -84,6 +86,14 @@ class Trainer {
                                                  .step = steps_done_,
                                                  .tokens_seen = std::llround(tokens_seen_)}));
     return events_.checkpoint(steps_done_, saved.folder, saved.bytes);
+  }
+
+  // A finished checkpoint of another folder is written again as this job's own: so checkpoints are
+  // moved, and one can compare what two meshes hold.
+  bool LoadedFromElsewhere() const {
+    return !options_.checkpoint_load.empty() &&
+           options_.checkpoint_load !=
+               options_.checkpoint_path + "/" + CheckpointFolderName(steps_done_);
   }
 
   // True on all ranks or on none.
