@@ -114,6 +114,19 @@ Status CheckSchedule(const JobSpec& spec, const LocateKey& locate) {
   return Annotate(status, locate("schedule") + ": schedule");
 }
 
+// Names in the mappings are checked against the axes that the job declares, whatever their sizes
+// will be.
+Status CheckMappings(const JobSpec& spec, const LocateKey& locate) {
+  std::vector<MeshAxis> axes;
+  for (const auto& [name, size] : spec.mesh.axes) axes.push_back({name, 1, Fabric::kIci});
+  for (const auto& [name, size] : spec.mesh.dcn_axes) axes.push_back({name, 1, Fabric::kDcn});
+  const StatusOr<Mesh> mesh = Mesh::Create(axes);
+  if (!mesh.ok()) return ConfigError(locate("mesh"), "mesh", ToStd(mesh.status().message()));
+  const StatusOr<Mapping> mapping = Mapping::Create(*mesh, spec.mesh.mapping);
+  if (mapping.ok()) return absl::OkStatus();
+  return ConfigError(locate("mesh"), "mesh", ToStd(mapping.status().message()));
+}
+
 Status CheckMesh(const JobSpec& spec, const LocateKey& locate) {
   for (const auto& [name, size] : spec.mesh.dcn_axes) {
     for (const auto& [other, other_size] : spec.mesh.axes) {
@@ -176,7 +189,7 @@ Status FillDerivedKeys(const LocateKey& locate, bool tie_given, JobSpec* spec) {
 
 Status CheckJob(const JobSpec& spec, const LocateKey& locate) {
   for (const auto check : {CheckName, CheckModel, CheckData, CheckSchedule, CheckMesh,
-                           CheckPipeline, CheckCheckpoint}) {
+                           CheckMappings, CheckPipeline, CheckCheckpoint}) {
     RETURN_IF_ERROR(check(spec, locate));
   }
   return absl::OkStatus();

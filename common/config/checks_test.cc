@@ -60,6 +60,8 @@ TEST(CheckJob, TakesTheGoodAndRefusesEachBadOne) {
       [](JobSpec* s) {
         s->pipeline.layers_per_stage = {1, 2};
       },
+      [](JobSpec* s) { s->mesh.mapping.param["embed"] = {"dta"}; },
+      [](JobSpec* s) { s->mesh.mapping.compute["resdual/position"] = {"model"}; },
       [](JobSpec* s) { s->checkpoint.every = 1; },
       [](JobSpec* s) {
         s->model.hidden_size = 131072;
