@@ -19,20 +19,20 @@ namespace {
 constexpr int kExecFailed = 127;
 
 // In the child: only calls that are safe after fork.
-[[noreturn]] void RunChild(const char* program, char* const* arguments, int log_fd, bool own_group,
-                           pid_t parent) {
+[[noreturn]] void RunChild(const char* program, char* const* arguments, int log_fd,
+                           const SubprocessOptions& options, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(kExecFailed);
-  if (own_group) setpgid(0, 0);
+  if (options.own_group) setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
   if (log_fd >= 0) {
     dup2(log_fd, STDOUT_FILENO);
-    dup2(log_fd, STDERR_FILENO);
+    if (options.log_errors) dup2(log_fd, STDERR_FILENO);
   }
-  if (own_group) {
+  if (options.own_group) {
     const int null_fd = open("/dev/null", O_RDONLY);
     if (null_fd >= 0) dup2(null_fd, STDIN_FILENO);
   }
@@ -87,7 +87,7 @@ StatusOr<Subprocess> Subprocess::Start(const std::string& program,
   }
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid == 0) RunChild(program.c_str(), argv.data(), log_fd, options.own_group, parent);
+  if (pid == 0) RunChild(program.c_str(), argv.data(), log_fd, options, parent);
   if (log_fd >= 0) close(log_fd);
   if (pid < 0) return Internal("cannot start " + program + ": " + std::strerror(errno));
   if (options.own_group) setpgid(pid, pid);

@@ -13,6 +13,7 @@ namespace trireme {
 
 struct SubprocessOptions {
   std::string log_file;    // gets stdout and stderr; "" = they are ours
+  bool log_errors = true;  // false: stderr stays ours
   bool own_group = true;   // Ctrl-C of the terminal does not reach it
 };
 

@@ -26,6 +26,16 @@ TEST(Subprocess, GivesExitCodeAndLog) {
   EXPECT_EQ(ReadAll(log), "out\nerr\n");
 }
 
+TEST(Subprocess, KeepsErrorsOutOfTheLogWhenTold) {
+  SubprocessOptions options;
+  options.log_file = testing::TempDir() + "/subprocess_out.log";
+  options.log_errors = false;
+  auto process = Subprocess::Start("/bin/sh", {"-c", "echo out; echo err >&2"}, options);
+  ASSERT_TRUE(process.ok());
+  EXPECT_EQ(process->Wait(), 0);
+  EXPECT_EQ(ReadAll(options.log_file), "out\n");
+}
+
 TEST(Subprocess, StopIsGentleFirst) {
   auto process = Subprocess::Start("/bin/sleep", {"1000"}, {});
   ASSERT_TRUE(process.ok());

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
@@ -14,6 +16,7 @@
 #include "common/formats/checkpoint_manifest.h"
 #include "common/plan/wire.h"
 #include "coordinator/planner/planner.h"
+#include "nlohmann/json.hpp"
 #include "trireme/v1/rank.pb.h"
 
 namespace trireme {
@@ -58,30 +61,74 @@ StatusOr<v1::GenerateRequest> MakeRequest(const Args& args, Context& context) {
   return request;
 }
 
-StatusOr<int> RunWorker(const v1::GenerateRequest& request, const Context& context) {
-  std::error_code error;
-  std::string path = (fs::temp_directory_path(error) / "trireme-generate-XXXXXX").string();
-  const int fd = mkstemp(path.data());
-  if (fd < 0) return Internal("cannot write a file in " + path + "; set TMPDIR to a folder you own");
-  const bool written = request.SerializeToFileDescriptor(fd);
-  close(fd);
-  StatusOr<int> code = Internal("cannot write " + path);
-  if (written) {
-    SubprocessOptions options;
-    options.own_group = false;
-    auto worker = Subprocess::Start(context.program_folder + "/trireme-worker",
-                                    {"--generate", path}, options);
-    if (worker.ok()) code = worker->Wait();
-    if (!worker.ok()) code = worker.status();
+// A file of our own in the temporary folder, removed with this object.
+class TemporaryFile {
+ public:
+  TemporaryFile() {
+    std::error_code error;
+    path_ = (fs::temp_directory_path(error) / "trireme-generate-XXXXXX").string();
+    fd_ = mkstemp(path_.data());
   }
-  fs::remove(path, error);
+  ~TemporaryFile() {
+    std::error_code error;
+    if (fd_ >= 0) fs::remove(path_, error);
+    if (fd_ >= 0) close(fd_);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  int fd() const { return fd_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+// Exit code of the worker, whose text goes to `out_file`, or to our standard output when that is "".
+StatusOr<int> RunWorker(const v1::GenerateRequest& request, const std::string& out_file,
+                        const Context& context) {
+  const TemporaryFile file;
+  if (file.fd() < 0 || !request.SerializeToFileDescriptor(file.fd())) {
+    return Internal("cannot write " + file.path() + "; set TMPDIR to a folder you can write");
+  }
+  SubprocessOptions options;
+  options.own_group = false;
+  options.log_file = out_file;
+  options.log_errors = false;
+  ASSIGN_OR_RETURN(Subprocess worker,
+                   Subprocess::Start(context.program_folder + "/trireme-worker",
+                                     {"--generate", file.path()}, options));
+  return worker.Wait();
+}
+
+StatusOr<int> PrintJson(const v1::GenerateRequest& request, Context& context) {
+  using Json = nlohmann::ordered_json;
+  const TemporaryFile out;
+  ASSIGN_OR_RETURN(const int code, RunWorker(request, out.path(), context));
+  std::ostringstream text;
+  text << std::ifstream(out.path(), std::ios::binary).rdbuf();
+  if (code != kExitOk) return code;
+  context.out << Json{{"checkpoint", request.checkpoint()},
+                      {"prompt", request.prompt()},
+                      {"text", text.str()}}
+                     .dump(-1, ' ', false, Json::error_handler_t::replace)
+              << std::endl;
+  return code;
+}
+
+// The prompt and its continuation as one text; the worker prints while it makes it.
+StatusOr<int> PrintText(const v1::GenerateRequest& request, Context& context) {
+  context.out << request.prompt() << std::flush;
+  auto code = RunWorker(request, "", context);
+  context.out << std::endl;
   return code;
 }
 
 int RunGenerate(const Args& args, Context& context) {
   const auto request = MakeRequest(args, context);
   if (!request.ok()) return Fail(request.status(), context);
-  const auto code = RunWorker(*request, context);
+  const auto code = args.json() ? PrintJson(*request, context) : PrintText(*request, context);
   return code.ok() ? *code : Fail(code.status(), context);
 }
 
@@ -92,7 +139,8 @@ Command GenerateCommand() {
           "",
           "Continue a text with the weights of a checkpoint.",
           "Runs on one CPU rank here; needs no coordinator. The model is read from job.json beside the\n"
-          "checkpoint, or from --job. Temperature 0 always takes the likeliest token.\n\n"
+          "checkpoint, or from --job. Temperature 0 always takes the likeliest token. Prints the prompt\n"
+          "and what follows; with -o json, one object: checkpoint, prompt, text.\n\n"
           "Example:\n  trireme generate --checkpoint ckpt --prompt \"In the beginning\" "
           "--max-tokens 200\n",
           {{"checkpoint", "FOLDER", "A checkpoint, or the folder of a job's checkpoints (the newest).",
