@@ -1,5 +1,6 @@
-// One attempt of a job: which rank sits where, what each has reported, and the messages that tell its workers what
-// should be. Bookkeeping only; what a report means for the job is decided by JobMachine.
+// One attempt of a job: which rank sits where, what each has reported, and the messages that tell
+// its workers what should be. Bookkeeping only; what a report means for the job is decided by
+// JobMachine.
 #ifndef TRIREME_COORDINATOR_JOBS_ATTEMPT_H_
 #define TRIREME_COORDINATOR_JOBS_ATTEMPT_H_
 
@@ -26,13 +27,14 @@ struct AttemptPlan {
     std::string worker;
     int32_t device = 0;
     std::string program_sha256;
+    int64_t arena_bytes = 0;  // what the plan says the rank allocates
   };
   std::string token;
   std::vector<Rank> ranks;  // by rank
   v1::DataConfig data;
   v1::CheckpointConfig checkpoint;
   bool load_newest = false;
-  std::string summary;      // for Job.plan_summary
+  std::string summary;  // for Job.plan_summary
 };
 
 // A checkpoint of which all ranks wrote their part.
@@ -61,6 +63,7 @@ class Attempt {
   // Reports. Repeated ones change nothing.
   void SetListening(int32_t rank, const std::string& address) { addresses_[rank] = address; }
   void SetReady(int32_t rank, int64_t first_step) { first_steps_[rank] = first_step; }
+  int64_t PlannedBytes(int32_t rank) const { return plan_.ranks[rank].arena_bytes; }
   void SetDone(int32_t rank, int64_t step) { done_[rank] = step; }
   void SetLeft(const std::string& worker) { left_.insert(worker); }
   // Returns the commit when this was the last rank. An already answered step gives nothing.

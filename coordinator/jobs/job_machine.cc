@@ -1,5 +1,5 @@
-// Each handler first asks whether the input concerns the current attempt in its present state, then changes the state
-// in one place (Enter), which writes the event.
+// Each handler first asks whether the input concerns the current attempt in its present state, then
+// changes the state in one place (Enter), which writes the event.
 #include "coordinator/jobs/job_machine.h"
 
 #include <algorithm>
@@ -109,6 +109,7 @@ void JobMachine::On(const JobStarts& input, Now now, JobOutput& output) {
   job_.clear_hosts();
   for (const std::string& worker : input.workers) job_.add_hosts(worker);
   starting_workers_ = input.workers;
+  away_.clear();
   Enter(Job::STARTING, Job::PLANNING, "PLANNING",
         "plans for " + Count(input.num_ranks, "device") + " on " +
             Count(static_cast<int64_t>(input.workers.size()), "worker"),
@@ -143,14 +144,21 @@ void JobMachine::On(const RankSaid& input, Now now, JobOutput& output) {
   const v1::RankUpdate& update = input.update;
   if (ended() || !Current(update.attempt()) || !attempt_.Owns(input.worker, update.rank())) return;
   switch (update.update_case()) {
-    case v1::RankUpdate::kListening: return RankListens(update, now, output);
-    case v1::RankUpdate::kReady: return RankIsReady(update, now, output);
-    case v1::RankUpdate::kStep: return RankStepped(update.step());
-    case v1::RankUpdate::kCheckpoint: return RankWrote(update, now, output);
-    case v1::RankUpdate::kFailed: return RankFailed(input, now, output);
-    case v1::RankUpdate::kDone: return RankIsDone(update, now, output);
+    case v1::RankUpdate::kListening:
+      return RankListens(update, now, output);
+    case v1::RankUpdate::kReady:
+      return RankIsReady(update, now, output);
+    case v1::RankUpdate::kStep:
+      return RankStepped(update.step());
+    case v1::RankUpdate::kCheckpoint:
+      return RankWrote(update, now, output);
+    case v1::RankUpdate::kFailed:
+      return RankFailed(input, now, output);
+    case v1::RankUpdate::kDone:
+      return RankIsDone(update, now, output);
     case v1::RankUpdate::kLog:
-    case v1::RankUpdate::UPDATE_NOT_SET: return;
+    case v1::RankUpdate::UPDATE_NOT_SET:
+      return;
   }
 }
 
@@ -173,6 +181,14 @@ void JobMachine::RankListens(const v1::RankUpdate& update, Now now, JobOutput& o
 void JobMachine::RankIsReady(const v1::RankUpdate& update, Now now, JobOutput& output) {
   attempt_.SetReady(update.rank(), update.ready().first_step());
   if (job_.state() != Job::STARTING) return;
+  const int64_t planned = attempt_.PlannedBytes(update.rank());
+  if (update.ready().arena_bytes() != planned) {
+    return Fail("MEMORY_MISMATCH",
+                "rank " + std::to_string(update.rank()) + " allocated " +
+                    std::to_string(update.ready().arena_bytes()) + " bytes but the plan says " +
+                    std::to_string(planned) + "; worker and coordinator differ in version",
+                now, output);
+  }
   const std::string disagree = attempt_.FirstStepsDisagree();
   if (!disagree.empty()) return Fail("CHECKPOINT_MISMATCH", disagree, now, output);
   if (!attempt_.AllReady()) return;
@@ -198,7 +214,8 @@ void JobMachine::RankWrote(const v1::RankUpdate& update, Now now, JobOutput& out
 
 void JobMachine::RankFailed(const RankSaid& said, Now now, JobOutput& output) {
   const v1::RankUpdate& update = said.update;
-  if (job_.state() == Job::CANCELLING) return;  // it was told to stop; its worker says when it has left
+  if (job_.state() == Job::CANCELLING)
+    return;  // it was told to stop; its worker says when it has left
   const std::string reason = "rank " + std::to_string(update.rank()) + " on worker " + said.worker +
                              " failed: " + update.failed().message();
   if (!BlamesOthers(update.failed().code())) return Fail("RANK_FAILED", reason, now, output);
@@ -272,7 +289,12 @@ void JobMachine::On(const WorkerGone& input, Now now, JobOutput& output) {
   if (was_needed) Fail(input.code, input.reason, now, output);
 }
 
+void JobMachine::On(const WorkerAway& input, Now now, JobOutput& output) {
+  if (Wants(input.worker, input.attempt)) away_.insert(input.worker);
+}
+
 void JobMachine::On(const WorkerBack& input, Now now, JobOutput& output) {
+  away_.erase(input.worker);
   if (!Wants(input.worker, input.attempt) || !placed()) return;
   if (job_.state() == Job::CANCELLING) {
     output.messages.push_back(attempt_.StopMessage(input.worker, killed_, job_.reason()));
@@ -290,9 +312,9 @@ void JobMachine::On(const AssignmentLeft& input, Now now, JobOutput& output) {
   attempt_.SetLeft(input.worker);
   if (job_.state() == Job::CANCELLING) return TickCancelling(now, output);
   if (attempt_.WorkerDone(input.worker)) return;
-  const std::string reason =
-      blame_.has_value() ? blame_->reason
-                         : "worker " + input.worker + " ended its ranks without a result";
+  const std::string reason = blame_.has_value()
+                                 ? blame_->reason
+                                 : "worker " + input.worker + " ended its ranks without a result";
   if (!blame_.has_value()) blame_ = Blame{reason, now.mono_ms + limits_.blame_ms};
 }
 
@@ -313,16 +335,20 @@ void JobMachine::On(const CancelAsked& input, Now now, JobOutput& output) {
 
 void JobMachine::On(const CoordinatorRestarted& input, Now now, JobOutput& output) {
   if (ended() || job_.state() == Job::QUEUED) return;
-  Fail("COORDINATOR_RESTARTED", "coordinator restarted while the job was " +
-                                    Job::State_Name(job_.state()),
-       now, output);
+  Fail("COORDINATOR_RESTARTED",
+       "coordinator restarted while the job was " + Job::State_Name(job_.state()), now, output);
 }
 
 void JobMachine::On(const JobTick& input, Now now, JobOutput& output) {
   if (ended()) return;
   if (job_.state() == Job::CANCELLING) return TickCancelling(now, output);
   if (blame_.has_value() && now.mono_ms >= blame_->until_mono_ms) {
-    return Fail("RANK_FAILED", blame_->reason, now, output);
+    if (away_.empty()) return Fail("RANK_FAILED", blame_->reason, now, output);
+    return Fail("WORKER_LOST",
+                "worker " + *away_.begin() +
+                    " has closed its stream: it, its host or the network " + "is gone; then " +
+                    blame_->reason,
+                now, output);
   }
   if (job_.state() == Job::STARTING && placed()) TickStarting(now, output);
 }

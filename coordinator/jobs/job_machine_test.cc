@@ -1,4 +1,5 @@
-// A job's life under virtual time: the good path, every way to end badly, and what late or foreign reports may not do.
+// A job's life under virtual time: the good path, every way to end badly, and what late or foreign
+// reports may not do.
 #include "coordinator/jobs/job_machine.h"
 
 #include <gmock/gmock.h>
@@ -206,6 +207,23 @@ TEST_F(JobMachineTest, WithoutABetterCauseTheFirstReportCounts) {
   EXPECT_THAT(machine_.job().reason(), HasSubstr("rank 2 is gone"));
 }
 
+TEST_F(JobMachineTest, AWorkerThatIsAwayIsNamedBeforeThoseWhoMissIt) {
+  Run();
+  Do(WorkerAway{"b", 1});
+  Failed(0, absl::StatusCode::kAborted, "rank 2 is gone", 100);
+  EXPECT_THAT(Codes(Do(JobTick{}, 1600)), ElementsAre("WORKER_LOST"));
+  EXPECT_THAT(machine_.job().reason(), HasSubstr("worker b has closed its stream"));
+  EXPECT_THAT(machine_.job().reason(), HasSubstr("rank 2 is gone"));
+}
+
+TEST_F(JobMachineTest, AWorkerThatCameBackIsNotBlamed) {
+  Run();
+  Do(WorkerAway{"b", 1});
+  Do(WorkerBack{"b", 1});
+  Failed(0, absl::StatusCode::kAborted, "rank 2 is gone", 100);
+  EXPECT_THAT(Codes(Do(JobTick{}, 1600)), ElementsAre("RANK_FAILED"));
+}
+
 TEST_F(JobMachineTest, ALostWorkerFailsTheJobByName) {
   Run();
   Do(WorkerGone{"c", 1, "WORKER_LOST", "worker c: silent"});
@@ -245,6 +263,15 @@ TEST_F(JobMachineTest, RanksMustStartAtTheSameStep) {
   Ready(0, 10);
   EXPECT_THAT(Codes(Ready(3, 0)), ElementsAre("CHECKPOINT_MISMATCH"));
   EXPECT_THAT(machine_.job().reason(), HasSubstr("rank 3 on worker b at step 0"));
+}
+
+TEST_F(JobMachineTest, ARankAllocatesWhatThePlanSays) {
+  Plan();
+  for (int32_t rank = 0; rank < 4; ++rank) Listening(rank);
+  v1::RankUpdate update = Update(2);
+  update.mutable_ready()->set_arena_bytes(64);
+  EXPECT_THAT(Codes(Do(RankSaid{WorkerOf(2), update})), ElementsAre("MEMORY_MISMATCH"));
+  EXPECT_THAT(machine_.job().reason(), HasSubstr("rank 2 allocated 64 bytes"));
 }
 
 TEST_F(JobMachineTest, AFailedPlanFailsTheJobWithItsWords) {

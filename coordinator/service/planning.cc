@@ -62,7 +62,8 @@ StatusOr<PlannedAttempt> PlanAttempt(const JobSpec& job, const Gang& gang,
         << "device " << rank.device << " of " << rank.host;
     v1::StageSchedule& stage = result.stages.at(rank.stage);
     stage.add_ranks(static_cast<int32_t>(rank.rank));
-    result.attempt.ranks.push_back({rank.host, devices[rank.device], stage.program_sha256()});
+    result.attempt.ranks.push_back({rank.host, devices[rank.device], stage.program_sha256(),
+                                    plan.memory.at(rank.stage).total});
   }
   return result;
 }

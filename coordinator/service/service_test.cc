@@ -62,7 +62,7 @@ class HandWorker {
   }
   void SayReady(const v1::Assign& assign, int32_t rank) {
     v1::WorkerUp up = Update(assign, rank);
-    up.mutable_rank()->mutable_ready();
+    up.mutable_rank()->mutable_ready()->set_arena_bytes(4096);  // TestPlanner's
     Write(up);
   }
   void SayStep(const v1::Assign& assign, int64_t step, double loss) {
