@@ -4,7 +4,7 @@
 # trireme_program(NAME DEPS ...): a program from main.cc of the folder.
 
 set(TRIREME_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers
-    -Wno-dangling-pointer -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-maybe-uninitialized)
+    -Wno-dangling-pointer -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-maybe-uninitialized)
 
 # Precompiled headers: the standard library and Abseil's Status cost 2 s a file otherwise, GoogleTest 2 s more.
 set(TRIREME_PCH <algorithm> <functional> <map> <memory> <optional> <set> <sstream> <string> <string_view>
