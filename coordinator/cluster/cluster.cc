@@ -1,5 +1,6 @@
-// A worker is kReady while its stream is open, kDisconnected while only its lease runs, kLost after that. What it holds
-// is forgotten when its daemon was started anew (its rank processes die with it) or says that the assignment has ended.
+// A worker is kReady while its stream is open, kDisconnected while only its lease runs, kLost after
+// that. What it holds is forgotten when its daemon was started anew (its rank processes die with
+// it) or says that the assignment has ended.
 #include "coordinator/cluster/cluster.h"
 
 #include <algorithm>
@@ -83,7 +84,8 @@ std::vector<ClusterAction> Cluster::On(const WorkerRegistered& event, Now now) {
                                       "worker " + event.info.name + " was started anew"});
     worker.held.clear();
   }
-  // Something we do not remember (this coordinator was restarted): all its devices stay taken until it has ended.
+  // Something we do not remember (this coordinator was restarted): all its devices stay taken until
+  // it has ended.
   for (const AttemptId& id : event.running) {
     if (worker.held.contains(id)) continue;
     std::vector<int32_t> all(event.info.num_devices);

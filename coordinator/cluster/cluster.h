@@ -1,5 +1,5 @@
-// The workers of the cluster: who is there, under which incarnation, until when its lease runs, and which devices are
-// taken by which assignment. Pure: events and the time go in, actions come out.
+// The workers of the cluster: who is there, under which incarnation, until when its lease runs, and
+// which devices are taken by which assignment. Pure: events and the time go in, actions come out.
 #ifndef TRIREME_COORDINATOR_CLUSTER_CLUSTER_H_
 #define TRIREME_COORDINATOR_CLUSTER_CLUSTER_H_
 
@@ -38,7 +38,7 @@ enum class WorkerState { kReady, kDisconnected, kLost };
 struct WorkerRecord {
   WorkerInfo info;
   WorkerState state = WorkerState::kReady;
-  std::string reason;         // why it is not kReady
+  std::string reason;  // why it is not kReady
   int64_t last_beat_mono_ms = 0;
   int64_t last_beat_wall_ms = 0;
   std::map<AttemptId, std::vector<int32_t>> held;  // devices by the assignment that has them
@@ -61,7 +61,8 @@ struct WorkerStreamClosed {
   std::string worker;
   int64_t incarnation = 0;
 };
-// Devices are taken before the worker is told, and free again when it says that the assignment has ended.
+// Devices are taken before the worker is told, and free again when it says that the assignment has
+// ended.
 struct DevicesTaken {
   std::string worker;
   AttemptId id;
@@ -86,7 +87,8 @@ struct AdmitWorker {
   std::string worker;
   std::vector<AttemptId> running;
 };
-// All ranks of these assignments must be taken for dead: the lease expired, or the daemon was started anew.
+// All ranks of these assignments must be taken for dead: the lease expired, or the daemon was
+// started anew.
 struct AssignmentsLost {
   std::string worker;
   std::vector<AttemptId> ids;
@@ -99,7 +101,8 @@ using ClusterAction = std::variant<RefuseWorker, AdmitWorker, AssignmentsLost, C
 
 struct ClusterOptions {
   int64_t lease_ms = 45000;
-  // A tick that comes later than this means that the coordinator itself stood still; that time does not count.
+  // A tick that comes later than this means that the coordinator itself stood still; that time does
+  // not count.
   int64_t longest_tick_gap_ms = 3000;
   uint64_t op_table_hash = 0;  // workers must have the same
 };

@@ -1,4 +1,5 @@
-// Ranks of a worker are numbered locally in rank order, here and in the agent, so the two need not tell each other.
+// Ranks of a worker are numbered locally in rank order, here and in the agent, so the two need not
+// tell each other.
 #include "coordinator/jobs/attempt.h"
 
 #include <algorithm>
@@ -34,7 +35,8 @@ std::optional<CommitRecord> Attempt::AddCheckpoint(int32_t rank,
   }
   const bool is_new = pieces.ranks.insert(rank).second;
   if (!is_new || static_cast<int32_t>(pieces.ranks.size()) < num_ranks()) return std::nullopt;
-  // Older incomplete ones can no longer be wanted; the complete one stays, to know repeated reports.
+  // Older incomplete ones can no longer be wanted; the complete one stays, to know repeated
+  // reports.
   checkpoints_.erase(checkpoints_.begin(), checkpoints_.find(written.step()));
   const CommitRecord commit{job_, number_, written.step(), pieces.folder, num_ranks()};
   pending_commits_[written.step()] = commit;

@@ -1,10 +1,13 @@
-// The life of one job as a pure state machine: QUEUED -> STARTING (planning, placing, fetching, rendezvous, restoring)
-// -> RUNNING -> SUCCEEDED | FAILED | CANCELLED, with CANCELLING in between. Every change is an event with a reason.
-// What comes from another attempt than the current one changes nothing: that is the fence of checkpoints.
+// The life of one job as a pure state machine: QUEUED -> STARTING (planning, placing, fetching,
+// rendezvous, restoring)
+// -> RUNNING -> SUCCEEDED | FAILED | CANCELLED, with CANCELLING in between. Every change is an
+// event with a reason. What comes from another attempt than the current one changes nothing: that
+// is the fence of checkpoints.
 #ifndef TRIREME_COORDINATOR_JOBS_JOB_MACHINE_H_
 #define TRIREME_COORDINATOR_JOBS_JOB_MACHINE_H_
 
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,10 +23,10 @@ bool IsTerminal(v1::Job::State state);
 
 // ---- what happens to a job
 
-struct JobWaits {            // the queue looked at it: why it does not start
+struct JobWaits {  // the queue looked at it: why it does not start
   std::string reason;
 };
-struct JobStarts {           // devices were taken: a new attempt begins with planning
+struct JobStarts {  // devices were taken: a new attempt begins with planning
   std::vector<std::string> workers;
   int64_t num_ranks = 0;
 };
@@ -40,22 +43,26 @@ struct RankSaid {
 struct CommitSaid {
   v1::CommitResult result;
 };
-struct CommitNotStored {     // the store could not record the commit: it must not be made
+struct CommitNotStored {  // the store could not record the commit: it must not be made
   int64_t attempt = 0;
   int64_t step = 0;
   std::string reason;
 };
-struct WorkerGone {          // lease expired or daemon started anew
+struct WorkerGone {  // lease expired or daemon started anew
   std::string worker;
   int64_t attempt = 0;
   std::string code;
   std::string reason;
 };
-struct WorkerBack {          // its stream is open (again)
+struct WorkerAway {  // its stream closed; the lease still runs
   std::string worker;
-  int64_t attempt = 0;       // of the assignment it has or should have
+  int64_t attempt = 0;
 };
-struct AssignmentLeft {      // all its processes are gone from the worker
+struct WorkerBack {  // its stream is open (again)
+  std::string worker;
+  int64_t attempt = 0;  // of the assignment it has or should have
+};
+struct AssignmentLeft {  // all its processes are gone from the worker
   std::string worker;
   int64_t attempt = 0;
 };
@@ -65,11 +72,11 @@ struct CancelAsked {
 struct CoordinatorRestarted {};
 struct JobTick {};
 using JobInput = std::variant<JobWaits, JobStarts, JobPlanned, JobPlanFailed, RankSaid, CommitSaid,
-                              CommitNotStored, WorkerGone, WorkerBack, AssignmentLeft, CancelAsked,
-                              CoordinatorRestarted, JobTick>;
+                              CommitNotStored, WorkerGone, WorkerAway, WorkerBack, AssignmentLeft,
+                              CancelAsked, CoordinatorRestarted, JobTick>;
 
-// To be carried out in this order: store the events; store the commit, if any (if that fails: CommitNotStored, and none
-// of the messages); send the messages.
+// To be carried out in this order: store the events; store the commit, if any (if that fails:
+// CommitNotStored, and none of the messages); send the messages.
 struct JobOutput {
   std::vector<v1::JobEvent> events;
   std::optional<CommitRecord> commit;
@@ -77,16 +84,17 @@ struct JobOutput {
 };
 
 struct JobLimits {
-  int64_t blame_ms = 1500;         // how long a rank that blames others may wait for the true cause
-  int64_t listen_ms = 600000;      // STARTING until all ranks listen
-  int64_t restore_ms = 3600000;    // until all ranks are ready
-  int64_t stop_ms = 30000;         // CANCELLING: then kill
-  int64_t kill_ms = 90000;         // CANCELLING: then CANCELLED whoever answers
+  int64_t blame_ms = 1500;       // how long a rank that blames others may wait for the true cause
+  int64_t listen_ms = 600000;    // STARTING until all ranks listen
+  int64_t restore_ms = 3600000;  // until all ranks are ready
+  int64_t stop_ms = 30000;       // CANCELLING: then kill
+  int64_t kill_ms = 90000;       // CANCELLING: then CANCELLED whoever answers
 };
 
 class JobMachine {
  public:
-  // A new job: QUEUED. `job` has name, display name, total steps and spec; `events` gets its first event.
+  // A new job: QUEUED. `job` has name, display name, total steps and spec; `events` gets its first
+  // event.
   static JobMachine Create(v1::Job job, Now now, JobOutput& output, const JobLimits& limits = {});
   // One from the store.
   static JobMachine Restore(v1::Job job, const JobLimits& limits = {});
@@ -95,7 +103,8 @@ class JobMachine {
 
   const v1::Job& job() const { return job_; }
   bool ended() const { return IsTerminal(job_.state()); }
-  // True if processes of this attempt may (still) be on the worker because this job wants them there.
+  // True if processes of this attempt may (still) be on the worker because this job wants them
+  // there.
   bool Wants(const std::string& worker, int64_t attempt) const;
   // True once the workers of the newest attempt were told of it.
   bool placed() const { return attempt_.number() == job_.attempt() && job_.attempt() > 0; }
@@ -111,6 +120,7 @@ class JobMachine {
   void On(const CommitSaid& input, Now now, JobOutput& output);
   void On(const CommitNotStored& input, Now now, JobOutput& output);
   void On(const WorkerGone& input, Now now, JobOutput& output);
+  void On(const WorkerAway& input, Now now, JobOutput& output);
   void On(const WorkerBack& input, Now now, JobOutput& output);
   void On(const AssignmentLeft& input, Now now, JobOutput& output);
   void On(const CancelAsked& input, Now now, JobOutput& output);
@@ -145,6 +155,7 @@ class JobMachine {
   Attempt attempt_;
   std::vector<std::string> starting_workers_;  // of an attempt that is still being planned
   std::optional<Blame> blame_;
+  std::set<std::string> away_;  // workers of the attempt whose stream is closed
   int64_t phase_start_mono_ms_ = 0;
   bool killed_ = false;  // CANCELLING has come to its kill
 };

@@ -9,12 +9,15 @@ Status SqliteError(sqlite3* db, const std::string& what) {
   const std::string message = what + ": " + (db == nullptr ? "out of memory" : sqlite3_errmsg(db));
   switch (db == nullptr ? SQLITE_NOMEM : sqlite3_errcode(db)) {
     case SQLITE_FULL:
-    case SQLITE_NOMEM: return ResourceExhausted(message + "; free space on the data folder's disk");
+    case SQLITE_NOMEM:
+      return ResourceExhausted(message + "; free space on the data folder's disk");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return FailedPrecondition(message + "; does another coordinator use this data folder?");
-    case SQLITE_NOTADB: return InvalidArgument(message + "; choose another --data-dir");
-    default: return Internal(message);
+    case SQLITE_NOTADB:
+      return InvalidArgument(message + "; choose another --data-dir");
+    default:
+      return Internal(message);
   }
 }
 

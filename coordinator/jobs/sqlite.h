@@ -1,4 +1,5 @@
-// The few SQLite calls that the store needs, with errors as Status. Header with sqlite.cc; covered by store_test.
+// The few SQLite calls that the store needs, with errors as Status. Header with sqlite.cc; covered
+// by store_test.
 #ifndef TRIREME_COORDINATOR_JOBS_SQLITE_H_
 #define TRIREME_COORDINATOR_JOBS_SQLITE_H_
 
@@ -12,7 +13,8 @@ struct sqlite3_stmt;
 
 namespace trireme {
 
-// kResourceExhausted when the disk is full, kFailedPrecondition when the file is locked, else kInternal.
+// kResourceExhausted when the disk is full, kFailedPrecondition when the file is locked, else
+// kInternal.
 Status SqliteError(sqlite3* db, const std::string& what);
 
 Status Execute(sqlite3* db, const std::string& sql);
@@ -20,7 +22,8 @@ Status Execute(sqlite3* db, const std::string& sql);
 // One prepared statement. Parameters are bound in order; an error shows at the next Step.
 //   Query query(db, "SELECT job FROM jobs WHERE name = ?");
 //   query.Bind(name);
-//   while (true) { ASSIGN_OR_RETURN(const bool row, query.Step()); if (!row) break; ... query.Text(0) ... }
+//   while (true) { ASSIGN_OR_RETURN(const bool row, query.Step()); if (!row) break; ...
+//   query.Text(0) ... }
 class Query {
  public:
   Query(sqlite3* db, const std::string& sql);

@@ -1,5 +1,5 @@
-// Jobs and events are stored as serialized messages beside the columns that are asked for; names and states are
-// readable columns, for people with the sqlite3 shell.
+// Jobs and events are stored as serialized messages beside the columns that are asked for; names
+// and states are readable columns, for people with the sqlite3 shell.
 #include "coordinator/jobs/store.h"
 
 #include <sqlite3.h>
@@ -148,9 +148,10 @@ Status JobStore::RecordCommit(const CommitRecord& commit, int64_t wall_ms) {
       return Aborted("attempt " + std::to_string(commit.attempt) + " of " + commit.job +
                      " is not its newest: its checkpoint is refused");
     }
-    Query query(db_,
-                "INSERT OR REPLACE INTO commits(job, step, attempt, folder, num_ranks, recorded_ms) "
-                "VALUES(?, ?, ?, ?, ?, ?)");
+    Query query(
+        db_,
+        "INSERT OR REPLACE INTO commits(job, step, attempt, folder, num_ranks, recorded_ms) "
+        "VALUES(?, ?, ?, ?, ?, ?)");
     query.Bind(commit.job);
     query.Bind(commit.step);
     query.Bind(commit.attempt);
@@ -164,8 +165,9 @@ Status JobStore::RecordCommit(const CommitRecord& commit, int64_t wall_ms) {
 
 StatusOr<std::vector<CommitRecord>> JobStore::Commits(const std::string& job) {
   std::vector<CommitRecord> commits;
-  Query query(db_, "SELECT attempt, step, folder, num_ranks FROM commits WHERE job = ? "
-                   "ORDER BY step, attempt");
+  Query query(db_,
+              "SELECT attempt, step, folder, num_ranks FROM commits WHERE job = ? "
+              "ORDER BY step, attempt");
   query.Bind(job);
   while (true) {
     ASSIGN_OR_RETURN(const bool row, query.Step());

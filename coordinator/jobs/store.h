@@ -1,5 +1,6 @@
-// The durable memory of the coordinator: jobs, their events, and the checkpoint commits it has decided, in one SQLite
-// file (write-ahead log, synchronous FULL: what returned OK survives a power cut). Measurements never enter it.
+// The durable memory of the coordinator: jobs, their events, and the checkpoint commits it has
+// decided, in one SQLite file (write-ahead log, synchronous FULL: what returned OK survives a power
+// cut). Measurements never enter it.
 #ifndef TRIREME_COORDINATOR_JOBS_STORE_H_
 #define TRIREME_COORDINATOR_JOBS_STORE_H_
 
@@ -16,14 +17,15 @@ struct sqlite3;
 
 namespace trireme {
 
-// What a client named its request, and what the request was, so that a repeated one can be told from another.
+// What a client named its request, and what the request was, so that a repeated one can be told
+// from another.
 struct RequestRecord {
-  std::string id;       // "" = none
+  std::string id;  // "" = none
   uint64_t text_hash = 0;
 };
 
 struct StoredJob {
-  int64_t number = 0;   // of the job, counted over all jobs
+  int64_t number = 0;  // of the job, counted over all jobs
   v1::Job job;
   RequestRecord request;
   std::vector<v1::JobEvent> events;  // by revision
@@ -32,8 +34,8 @@ struct StoredJob {
 // Not thread-safe: one writer, under the caller's mutex.
 class JobStore {
  public:
-  // Opens or makes the file; ":memory:" for tests. Errors: kFailedPrecondition if another coordinator has it open or a
-  // newer version wrote it, kInvalidArgument if it is no store.
+  // Opens or makes the file; ":memory:" for tests. Errors: kFailedPrecondition if another
+  // coordinator has it open or a newer version wrote it, kInvalidArgument if it is no store.
   static StatusOr<std::unique_ptr<JobStore>> Open(const std::string& path);
   ~JobStore();
   JobStore(const JobStore&) = delete;

@@ -1,4 +1,5 @@
-// What the store keeps across a reopen, and the fence of commits. Files live in a fresh temporary folder a test.
+// What the store keeps across a reopen, and the fence of commits. Files live in a fresh temporary
+// folder a test.
 #include "coordinator/jobs/store.h"
 
 #include <gmock/gmock.h>

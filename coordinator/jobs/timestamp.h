@@ -1,4 +1,5 @@
-// Milliseconds since the Unix epoch <-> protobuf timestamps. Header only; covered by job_machine_test.
+// Milliseconds since the Unix epoch <-> protobuf timestamps. Header only; covered by
+// job_machine_test.
 #ifndef TRIREME_COORDINATOR_JOBS_TIMESTAMP_H_
 #define TRIREME_COORDINATOR_JOBS_TIMESTAMP_H_
 

@@ -1,5 +1,6 @@
-// For each kind of device: count slices, decide how many slices and devices a slice the demand means there, then take
-// the slices with the least room that suffices and in them the workers with the most.
+// For each kind of device: count slices, decide how many slices and devices a slice the demand
+// means there, then take the slices with the least room that suffices and in them the workers with
+// the most.
 #include "coordinator/queue/gang.h"
 
 #include <algorithm>
@@ -80,7 +81,8 @@ void AddWorker(const WorkerRecord& worker, bool idle, KindRoom& room) {
 
 std::map<std::string, KindRoom> RoomByKind(const WorkerMap& workers, bool idle) {
   std::map<std::string, KindRoom> rooms;
-  for (const auto& [name, worker] : workers) AddWorker(worker, idle, rooms[worker.info.device_kind]);
+  for (const auto& [name, worker] : workers)
+    AddWorker(worker, idle, rooms[worker.info.device_kind]);
   for (auto& [kind, room] : rooms) {
     std::sort(room.slices.begin(), room.slices.end(),
               [](const Slice& a, const Slice& b) { return a.label < b.label; });
@@ -88,7 +90,8 @@ std::map<std::string, KindRoom> RoomByKind(const WorkerMap& workers, bool idle) 
   return rooms;
 }
 
-// Slices and devices in each that the demand means on this cluster when it is idle; num_slices 0 = it cannot hold it.
+// Slices and devices in each that the demand means on this cluster when it is idle; num_slices 0 =
+// it cannot hold it.
 struct Shape {
   int64_t num_slices = 0;
   int64_t per_slice = 0;

@@ -1,5 +1,5 @@
-// Finds devices for a job as a whole: all its ranks or none. One gang lies on devices of one kind, with equally many in
-// each slice it uses. Pure.
+// Finds devices for a job as a whole: all its ranks or none. One gang lies on devices of one kind,
+// with equally many in each slice it uses. Pure.
 #ifndef TRIREME_COORDINATOR_QUEUE_GANG_H_
 #define TRIREME_COORDINATOR_QUEUE_GANG_H_
 
@@ -14,8 +14,9 @@
 
 namespace trireme {
 
-// Devices of a mesh section: `ici` in each of `dcn` slices. What absorbs takes the largest multiple that the cluster
-// has, as ResolveAxisShapes does: an axis of -1, and `data` and `replica_dcn` where the job does not name them.
+// Devices of a mesh section: `ici` in each of `dcn` slices. What absorbs takes the largest multiple
+// that the cluster has, as ResolveAxisShapes does: an axis of -1, and `data` and `replica_dcn`
+// where the job does not name them.
 struct GangDemand {
   int64_t ici = 1;
   bool ici_absorbs = false;
@@ -23,7 +24,8 @@ struct GangDemand {
   bool dcn_absorbs = false;
 };
 GangDemand DemandOf(const MeshSpec& mesh);
-std::string ToText(const GangDemand& demand);  // "4 devices in each of 2 slices", "4 (or a multiple) devices ..."
+std::string ToText(
+    const GangDemand& demand);  // "4 devices in each of 2 slices", "4 (or a multiple) devices ..."
 
 struct GangWorker {
   std::string worker;
@@ -41,8 +43,9 @@ struct Gang {
 
 struct GangDecision {
   std::optional<Gang> gang;
-  bool possible_later = false;  // without a gang: the connected workers could hold it if nothing else ran
-  std::string reason;           // without a gang: everything that stands in the way, with counts
+  bool possible_later =
+      false;           // without a gang: the connected workers could hold it if nothing else ran
+  std::string reason;  // without a gang: everything that stands in the way, with counts
 };
 
 using WorkerMap = std::map<std::string, WorkerRecord>;

@@ -37,8 +37,7 @@ TEST(DemandOf, FollowsTheMeshSection) {
   EXPECT_EQ(ToText(DemandOf(mesh)), "a multiple of 2 devices in one slice");
   mesh.axes = {{"model", 2}};  // data is not named: it absorbs
   mesh.dcn_axes = {{"stage", 2}};
-  EXPECT_EQ(ToText(DemandOf(mesh)),
-            "a multiple of 2 devices in each of a multiple of 2 slices");
+  EXPECT_EQ(ToText(DemandOf(mesh)), "a multiple of 2 devices in each of a multiple of 2 slices");
 }
 
 TEST(PlaceGang, TakesFewestWorkersOfOneSlice) {

@@ -1,5 +1,5 @@
-// The waiting jobs in the order they came. The first one starts as soon as its gang has devices; a job that the
-// connected workers could never hold does not keep the others waiting. Pure.
+// The waiting jobs in the order they came. The first one starts as soon as its gang has devices; a
+// job that the connected workers could never hold does not keep the others waiting. Pure.
 #ifndef TRIREME_COORDINATOR_QUEUE_QUEUE_H_
 #define TRIREME_COORDINATOR_QUEUE_QUEUE_H_
 

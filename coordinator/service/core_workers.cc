@@ -113,6 +113,11 @@ void Core::SendStop(const std::string& worker, const AttemptId& id, const std::s
 void Core::StreamClosed(const std::string& worker, int64_t incarnation, Now now) {
   ApplyCluster(WorkerStreamClosed{worker, incarnation}, now);
   plan_wanted_ = true;  // the reasons of waiting jobs have changed
+  const WorkerRecord* record = cluster_.Find(worker);
+  if (record == nullptr || record->state != WorkerState::kDisconnected) return;
+  for (const auto& [id, devices] : record->held) {
+    if (JobEntry* entry = FindEntry(id.job)) ApplyJob(*entry, WorkerAway{worker, id.attempt}, now);
+  }
 }
 
 void Core::WorkerSays(const std::string& worker, const v1::WorkerUp& message, Now now) {
