@@ -215,9 +215,10 @@ AgentActions Assignment::RankExited(int32_t number, const std::string& how, int6
   Rank& rank = found->second;
   rank.state = RankBeat::ENDED;
   if (!rank.said_last_word && !stopping_) {
-    // One that we killed because of another's failure is not a cause.
+    // One that we ended because of another's failure is not a cause; one that died by itself may
+    // be, even if those who suffer from it were heard first.
     const absl::StatusCode code =
-        failed_ ? absl::StatusCode::kAborted : absl::StatusCode::kInternal;
+        rank.signalled ? absl::StatusCode::kAborted : absl::StatusCode::kInternal;
     std::string message = "its process " + how;
     if (!rank.last_lines.empty()) message += "; last lines: " + Joined(rank.last_lines);
     SayFailed(number, code, message, actions);
@@ -268,9 +269,11 @@ AgentActions Assignment::Tick(int64_t now_ms) {
     if (rank.term_at_ms >= 0 && now_ms >= rank.term_at_ms) {
       rank.term_at_ms = -1;
       rank.kill_at_ms = now_ms + options_.kill_ms;
+      rank.signalled = true;
       actions.push_back(SignalRank{number, SIGTERM});
     } else if (rank.kill_at_ms >= 0 && now_ms >= rank.kill_at_ms) {
       rank.kill_at_ms = now_ms + options_.kill_ms;
+      rank.signalled = true;
       actions.push_back(SignalRank{number, SIGKILL});
     }
   }

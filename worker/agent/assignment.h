@@ -91,6 +91,7 @@ class Assignment {
     int64_t step = 0;
     std::map<int, v1::RankUpdate> sticky;  // by kind of update, in order of life
     std::vector<std::string> last_lines;
+    bool signalled = false;       // by us: its end is no cause
     bool said_last_word = false;  // failed or done
     int64_t term_at_ms = -1;
     int64_t kill_at_ms = -1;

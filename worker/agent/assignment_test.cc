@@ -146,6 +146,17 @@ TEST_F(AssignmentTest, ADeathWithoutAWordIsReportedWithItsCauseAndEndsTheOthers)
             static_cast<int>(absl::StatusCode::kAborted));
 }
 
+TEST_F(AssignmentTest, ADeathIsACauseEvenIfItsVictimIsHeardFirst) {
+  Start();
+  Say(1, [](auto& event) {
+    event.mutable_failed()->set_code(static_cast<int>(absl::StatusCode::kAborted));
+  });
+  const AgentActions actions = assignment_.RankExited(3, "was killed by signal 9", 1);
+  ASSERT_EQ(Told(actions), Words{"3 failed"});
+  EXPECT_EQ(Only<TellCoordinator>(actions)[0].message.rank().failed().code(),
+            static_cast<int>(absl::StatusCode::kInternal));
+}
+
 TEST_F(AssignmentTest, AFailureThatTheRankReportsIsNotReportedTwice) {
   Start();
   const AgentActions said =

@@ -102,7 +102,12 @@ void Connection::Loop() {
   int failures = 0;
   while (true) {
     bool registered = false;
-    const Status status = RunStream(registered);
+    // Waits here and not in the call: a call fails at once while the channel itself waits for its
+    // next try.
+    const auto connect_deadline = std::chrono::system_clock::now() + std::chrono::seconds(1);
+    const Status status = channel_->WaitForConnected(connect_deadline)
+                              ? RunStream(registered)
+                              : Unavailable("nothing answers there; is the coordinator running?");
     failures = registered ? 1 : failures + 1;
     callbacks_.closed(status);
     if (!Pause(BackoffMs(failures, uniform(random)))) return;

@@ -36,8 +36,8 @@ std::vector<std::string> WithFd(std::vector<std::string> command) {
   return command;
 }
 
-// Spawns with `socket` as kRankFd and `errors` as standard output and error; everything else of ours is
-// close-on-exec.
+// Spawns with `socket` as kRankFd and `errors` as standard output and error; everything else of
+// ours is close-on-exec.
 int Spawn(const std::vector<std::string>& command, int socket, int errors, pid_t& pid) {
   std::vector<char*> arguments;
   for (const std::string& argument : command)
