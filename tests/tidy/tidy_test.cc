@@ -207,19 +207,26 @@ TEST(Tidy, EverySourceHasATestBesideItOrAReason) {
 
 // ---- text
 
+// Lines may be longer where they hold a string: breaking it would only hide it from a search.
+bool MayBeLong(const SourceFile& file, const std::string& line, const std::string& blanked) {
+  if (!file.IsCpp() || file.IsTest() || line.find('"') != std::string::npos) return true;
+  const bool is_literal = blanked.find_first_not_of(' ') == std::string::npos;
+  return is_literal && line.find("//") == std::string::npos;
+}
+
 TEST(Tidy, TextIsPlain) {
   const std::vector<std::string> marks = {std::string("TO") + "DO", std::string("FIX") + "ME",
                                           std::string("XX") + "X:"};
   for (const SourceFile& file : Tree()) {
-    int number = 0;
+    size_t number = 0;
+    const std::vector<std::string> blanked = Lines(BlankStringsAndComments(file.text));
     for (const std::string& line : Lines(file.text)) {
       const std::string where = file.path + ":" + std::to_string(++number);
       EXPECT_TRUE(std::all_of(line.begin(), line.end(),
                               [](char c) { return (c >= 32 && c < 127); }))
           << where << ": only printable ASCII";
       EXPECT_TRUE(line.empty() || line.back() != ' ') << where << ": trailing space";
-      EXPECT_TRUE(line.size() <= kMaxColumns || !file.IsCpp() || file.IsTest() ||
-                  line.find('"') != std::string::npos)
+      EXPECT_TRUE(line.size() <= kMaxColumns || MayBeLong(file, line, blanked[number - 1]))
           << where << ": " << line.size() << " columns";
       for (const std::string& mark : marks) {
         EXPECT_EQ(line.find(mark), std::string::npos) << where << ": open ends are issues, not marks";
