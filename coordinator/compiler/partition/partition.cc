@@ -40,6 +40,7 @@ class Partitioner : public ExpandContext {
   Status Visit(const Node& node);
   Status VisitView(const Node& node);
   StatusOr<int> Operand(int value, const Sharding& required, Phase phase);
+  int ViewLike(int value, int like, Phase phase);
   void KeepOrigins(const Node& node, const NodeSharding& sharding, int output);
   StatusOr<std::vector<int>> Emit(const Node& node);
   Status FinishEdges();
@@ -53,10 +54,12 @@ class Partitioner : public ExpandContext {
   const Mesh& mesh_;
   PartitionedSegment result_;
   Resharder resharder_;
-  std::vector<int> local_of_;          // local value id by source value id
-  std::map<int, SumOrigins> origins_;  // by local value
-  const Node* current_ = nullptr;      // node being expanded
-  Status status_;                      // first error inside an expansion
+  std::vector<int> local_of_;                 // local value id by source value id
+  std::map<int, SumOrigins> origins_;         // by local value
+  std::map<int, int> viewed_;                 // local value that a local view shows
+  std::map<std::pair<int, int>, int> views_;  // what ViewLike made, by value and like
+  const Node* current_ = nullptr;             // node being expanded
+  Status status_;                             // first error inside an expansion
 };
 
 void Partitioner::Pad(std::vector<Dim>& dims) const {
@@ -125,7 +128,25 @@ Status Partitioner::GatherOnce(int value, const Sharding& required, int* gathere
   return absl::OkStatus();
 }
 
-// `value` resharded to `required`; says why.
+// `value` with the name, region and dim names of `like`, which is a view of its like.
+int Partitioner::ViewLike(int value, int like, Phase phase) {
+  const auto [it, added] = views_.emplace(std::make_pair(value, like), -1);
+  if (!added) return it->second;
+  Value view = out().value(like);
+  view.sharding = out().value(value).sharding;
+  it->second = out().AddValue(std::move(view));
+  const Node node{.op = "rename",
+                  .attrs = {{"dims", std::string()}, {"from_region", out().value(value).region}},
+                  .inputs = {value},
+                  .outputs = {it->second},
+                  .phase = phase,
+                  .region = out().value(like).region};
+  out().AddNode(node);
+  return it->second;
+}
+
+// `value` resharded to `required`; says why. A view is moved as what it shows, so that two views of
+// one value (h for q, h_key for k and v) share the copy.
 StatusOr<int> Partitioner::Operand(int value, const Sharding& required, Phase phase) {
   const Value& have = out().value(value);
   if (have.sharding == required) return value;
@@ -134,8 +155,11 @@ StatusOr<int> Partitioner::Operand(int value, const Sharding& required, Phase ph
     RETURN_IF_ERROR(GatherOnce(value, required, &gathered));
     return gathered;
   }
-  return resharder_.To(value, required, phase,
-                       ReshardReason(axes_, out(), value, origins_[value], required));
+  const std::string reason = ReshardReason(axes_, out(), value, origins_[value], required);
+  const auto viewed = viewed_.find(value);
+  if (viewed == viewed_.end()) return resharder_.To(value, required, phase, reason);
+  ASSIGN_OR_RETURN(const int moved, resharder_.To(viewed->second, required, phase, reason));
+  return ViewLike(moved, value, phase);
 }
 
 // Remembers why `output` of `node` is partial: an own sum, or one that came in with an operand.
@@ -167,6 +191,8 @@ Status Partitioner::VisitView(const Node& node) {
   local.outputs = {out().AddValue(std::move(value))};
   local_of_[node.outputs[0]] = local.outputs[0];
   origins_[local.outputs[0]] = origins_[source];
+  const auto viewed = viewed_.find(source);
+  viewed_[local.outputs[0]] = viewed == viewed_.end() ? source : viewed->second;
   out().AddNode(std::move(local));
   return absl::OkStatus();
 }

@@ -76,6 +76,8 @@ void LowerSlice(CodeBuilder& code, const Node& node) {
     in.offset.terms.push_back({static_cast<int32_t>(*it), stride});
     stride *= code.mesh().axis(static_cast<int>(*it)).size;
   }
+  // A slice of the outermost dim is a view of its source already.
+  if (in.binding == out.binding && in.offset == out.offset) return;
   in.sizes = out.sizes;
   Copy(code, in, out, node.reason);
 }
