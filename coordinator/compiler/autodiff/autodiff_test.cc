@@ -1,5 +1,5 @@
-// The structure of the backward on small graphs: what is summed, seeded, dropped and handed on. That the numbers are right
-// is shown by the gradient checks of each op and by tests/numerics.
+// The structure of the backward on small graphs: what is summed, seeded, dropped and handed on.
+// That the numbers are right is shown by the gradient checks of each op and by tests/numerics.
 #include "coordinator/compiler/autodiff/autodiff.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,9 @@ TEST(Autodiff, LossIsSeeded) {
   ASSERT_TRUE(AddBackward(head, 0.125).ok());
   ASSERT_EQ(CountNodes(head, "fill", Phase::kBackward), 1);
   for (const Node& node : head.nodes) {
-    if (node.op == "fill") EXPECT_EQ(node.attrs.GetDouble("value"), 0.125);
+    if (node.op == "fill") {
+      EXPECT_EQ(node.attrs.GetDouble("value"), 0.125);
+    }
   }
   EXPECT_TRUE(head.grad_edges_out.empty());
   EXPECT_EQ(head.grad_edges_in.size(), 1u);
@@ -122,12 +124,14 @@ TEST(Autodiff, NodesStandInExecutionOrder) {
       for (const Node& node : graph.nodes) {
         EXPECT_FALSE(backward && node.phase == Phase::kForward);
         backward = node.phase == Phase::kBackward;
-        for (const int input : node.inputs) EXPECT_TRUE(exists[input]) << graph.name << " " << node.op;
+        for (const int input : node.inputs)
+          EXPECT_TRUE(exists[input]) << graph.name << " " << node.op;
         for (const int output : node.outputs) exists[output] = true;
       }
       for (size_t t = 0; t < graph.tensors.size(); ++t) {
         ASSERT_GE(graph.tensor_grads[t], 0) << graph.tensors[t].name;
-        EXPECT_EQ(graph.value(graph.tensor_grads[t]).dims, graph.tensors[t].dims) << graph.tensors[t].name;
+        EXPECT_EQ(graph.value(graph.tensor_grads[t]).dims, graph.tensors[t].dims)
+            << graph.tensors[t].name;
       }
     }
   }

@@ -25,13 +25,18 @@ TEST(Llama, ChainIsEmbedBlocksHead) {
 
 TEST(Llama, TensorsOfEachSegment) {
   const Model model = Build(TinyLlama());
-  EXPECT_EQ(TensorsText(model.segments[0]), "model.embed_tokens.weight[vocab 10, embed 8] normal 0.02 @head\n");
+  EXPECT_EQ(TensorsText(model.segments[0]),
+            "model.embed_tokens.weight[vocab 10, embed 8] normal 0.02 @head\n");
   EXPECT_EQ(TensorsText(model.segments[1]),
             "model.layers.{layer}.input_layernorm.weight[embed 8] ones @residual\n"
-            "model.layers.{layer}.self_attn.q_proj.weight[embed 8, heads 4, head_dim 2] normal 0.02 decay @attention\n"
-            "model.layers.{layer}.self_attn.k_proj.weight[embed 8, kv_heads 2, head_dim 2] normal 0.02 decay @attention\n"
-            "model.layers.{layer}.self_attn.v_proj.weight[embed 8, kv_heads 2, head_dim 2] normal 0.02 decay @attention\n"
-            "model.layers.{layer}.self_attn.o_proj.weight[heads 4, head_dim 2, embed 8] normal 0.02 decay @attention\n"
+            "model.layers.{layer}.self_attn.q_proj.weight[embed 8, heads 4, head_dim 2] normal "
+            "0.02 decay @attention\n"
+            "model.layers.{layer}.self_attn.k_proj.weight[embed 8, kv_heads 2, head_dim 2] normal "
+            "0.02 decay @attention\n"
+            "model.layers.{layer}.self_attn.v_proj.weight[embed 8, kv_heads 2, head_dim 2] normal "
+            "0.02 decay @attention\n"
+            "model.layers.{layer}.self_attn.o_proj.weight[heads 4, head_dim 2, embed 8] normal "
+            "0.02 decay @attention\n"
             "model.layers.{layer}.post_attention_layernorm.weight[embed 8] ones @residual\n"
             "model.layers.{layer}.mlp.gate_proj.weight[embed 8, mlp 12] normal 0.02 decay @mlp\n"
             "model.layers.{layer}.mlp.up_proj.weight[embed 8, mlp 12] normal 0.02 decay @mlp\n"
@@ -56,7 +61,9 @@ TEST(Llama, InitialiserRangeIsTheStandardDeviation) {
   spec.initializer_range = 0.5;
   for (const Graph& segment : Build(spec).segments) {
     for (const LogicalTensor& tensor : segment.tensors) {
-      if (tensor.init == InitKind::kNormal) EXPECT_EQ(tensor.init_std, 0.5) << tensor.name;
+      if (tensor.init == InitKind::kNormal) {
+        EXPECT_EQ(tensor.init_std, 0.5) << tensor.name;
+      }
     }
   }
 }
@@ -73,7 +80,9 @@ TEST(Llama, TrainEndsInLossAndGenerateInLogits) {
   EXPECT_EQ(ToText(generate.value(generate.edges_out[0]).dims), "[batch 4, position 6, vocab 10]");
 }
 
-TEST(Llama, BlockIsGolden) { ExpectGolden("llama_block_forward", Build(TinyLlama()).segments[1].ToText()); }
+TEST(Llama, BlockIsGolden) {
+  ExpectGolden("llama_block_forward", Build(TinyLlama()).segments[1].ToText());
+}
 
 }  // namespace
 }  // namespace trireme

@@ -13,7 +13,9 @@ TEST(Model, UnknownTypeNamesTheKnown) {
   spec.type = "lama";
   const Status status = BuildModel(spec, {4, 6}, Purpose::kTrain).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(status.ToString().find("unknown architecture \"lama\"; known: llama, gpt2"), std::string::npos) << status;
+  EXPECT_NE(status.ToString().find("unknown architecture \"lama\"; known: llama, gpt2"),
+            std::string::npos)
+      << status;
 }
 
 TEST(Model, EveryTypeBuilds) {
@@ -39,7 +41,8 @@ TEST(Model, NeighboursAgreeAboutTheirEdge) {
       const Graph& to = model->segments[model->chain[i + 1].segment];
       ASSERT_EQ(from.edges_out.size(), to.edges_in.size());
       for (size_t k = 0; k < from.edges_out.size(); ++k) {
-        EXPECT_EQ(from.value(from.edges_out[k]).dims, to.value(to.edges_in[k]).dims) << spec.type << " link " << i;
+        EXPECT_EQ(from.value(from.edges_out[k]).dims, to.value(to.edges_in[k]).dims)
+            << spec.type << " link " << i;
         EXPECT_EQ(to.value(to.edges_in[k]).kind, ValueKind::kEdgeIn);
       }
     }

@@ -22,12 +22,16 @@ int64_t Capacity(const ModelSpec& spec, const BatchShape& shape) {
 TEST(Moe, TensorsReplaceTheMlp) {
   const std::string text = TensorsText(Block(TinyMoe(), {4, 6}));
   EXPECT_EQ(text.substr(text.find("model.layers.{layer}.block_sparse_moe")),
-            "model.layers.{layer}.block_sparse_moe.gate.weight[embed 8, router_expert 4] normal 0.02 @mlp\n"
-            "model.layers.{layer}.block_sparse_moe.experts.gate_proj.weight[expert 4, embed 8, mlp 12] normal 0.02 decay "
+            "model.layers.{layer}.block_sparse_moe.gate.weight[embed 8, router_expert 4] normal "
+            "0.02 @mlp\n"
+            "model.layers.{layer}.block_sparse_moe.experts.gate_proj.weight[expert 4, embed 8, mlp "
+            "12] normal 0.02 decay "
             "@experts\n"
-            "model.layers.{layer}.block_sparse_moe.experts.up_proj.weight[expert 4, embed 8, mlp 12] normal 0.02 decay "
+            "model.layers.{layer}.block_sparse_moe.experts.up_proj.weight[expert 4, embed 8, mlp "
+            "12] normal 0.02 decay "
             "@experts\n"
-            "model.layers.{layer}.block_sparse_moe.experts.down_proj.weight[expert 4, mlp 12, embed 8] normal 0.02 decay "
+            "model.layers.{layer}.block_sparse_moe.experts.down_proj.weight[expert 4, mlp 12, "
+            "embed 8] normal 0.02 decay "
             "@experts\n");
   EXPECT_EQ(text.find(".mlp."), std::string::npos);
 }

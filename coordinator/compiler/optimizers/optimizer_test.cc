@@ -1,4 +1,5 @@
-// The end of a step for one tensor, as graph text: plain, ZeRO-1, reduced once a step, and tied over stages.
+// The end of a step for one tensor, as graph text: plain, ZeRO-1, reduced once a step, and tied
+// over stages.
 #include "coordinator/compiler/optimizers/optimizer.h"
 
 #include "coordinator/compiler/partition/test_mesh.h"
@@ -11,9 +12,11 @@ std::string Short(const Graph& graph, const Mesh& mesh) {
   std::string text;
   for (const Node& node : graph.nodes) {
     text += std::string(Name(node.phase)) + " " + node.op + "(";
-    for (size_t i = 0; i < node.inputs.size(); ++i) text += (i > 0 ? ", " : "") + graph.value(node.inputs[i]).name;
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      text += (i > 0 ? ", " : "") + graph.value(node.inputs[i]).name;
     const Value& out = graph.value(node.outputs[0]);
-    text += ") -> " + out.name + ToText(mesh, out.dims, out.sharding) + (node.in_place ? " in place" : "") + "\n";
+    text += ") -> " + out.name + ToText(mesh, out.dims, out.sharding) +
+            (node.in_place ? " in place" : "") + "\n";
   }
   return text;
 }
@@ -22,7 +25,8 @@ class UpdateOf : public testing::Test {
  protected:
   UpdateInput Input(const Sharding& param, const Sharding& optimizer, const Sharding& accumulator) {
     UpdateInput input;
-    input.tensor = {.name = "w", .dims = {{"embed", 8}, {"mlp", 12}}, .init_std = 0.5, .decay = true};
+    input.tensor = {
+        .name = "w", .dims = {{"embed", 8}, {"mlp", 12}}, .init_std = 0.5, .decay = true};
     input.shardings = {param, optimizer, accumulator};
     input.seed = 3;
     return input;
@@ -44,7 +48,8 @@ TEST_F(UpdateOf, Plain) {
             "INIT random_fill() -> w[embed/data, mlp]\n"
             "U1 sum_squares(grad of w) -> reduce[stat]\n"
             "U2 adamw(w, grad of w, exp_avg, exp_avg_sq, control) -> w[embed/data, mlp]\n");
-  for (const Value& value : graph.values) EXPECT_NE(value.kind, ValueKind::kReducedGrad) << "the accumulator itself";
+  for (const Value& value : graph.values)
+    EXPECT_NE(value.kind, ValueKind::kReducedGrad) << "the accumulator itself";
 }
 
 // The parameter is whole, its state is split: each rank updates its rows, then all gather them.
@@ -89,10 +94,12 @@ TEST_F(UpdateOf, TiedOverStages) {
             "U2 adamw(w, grad of w, exp_avg, exp_avg_sq, control) -> w[embed/data, mlp]\n");
   EXPECT_EQ(graph.nodes[1].attrs.GetInts("axes"), std::vector<int64_t>{0});
   EXPECT_EQ(graph.nodes[1].attrs.GetInts("members"), (std::vector<int64_t>{0, 2}));
-  EXPECT_EQ(graph.nodes[2].attrs.GetInts("owner_axes"), (std::vector<int64_t>{2, 0})) << "the norm counts it once";
+  EXPECT_EQ(graph.nodes[2].attrs.GetInts("owner_axes"), (std::vector<int64_t>{2, 0}))
+      << "the norm counts it once";
 }
 
-// Of the ranks that repeat a tensor one counts in the norm. Stages hold different tensors: each counts.
+// Of the ranks that repeat a tensor one counts in the norm. Stages hold different tensors: each
+// counts.
 TEST_F(UpdateOf, NormOwners) {
   UpdateInput input = Input(whole_, whole_, whole_);
   input.stage_axis = 0;
@@ -119,7 +126,8 @@ TEST(Optimizer, UnknownTypeNamesTheKnown) {
   spec.type = "adam";
   ExpectError(StateNames(spec).status(), absl::StatusCode::kInvalidArgument,
               "optimizer.type: unknown optimizer \"adam\"; known: adamw");
-  ExpectError(BuildUpdate({}, spec, Mesh{}).status(), absl::StatusCode::kInvalidArgument, "unknown optimizer");
+  ExpectError(BuildUpdate({}, spec, Mesh{}).status(), absl::StatusCode::kInvalidArgument,
+              "unknown optimizer");
 }
 
 // One all-reduce of four numbers over every rank, stages included, then the control block.
@@ -130,7 +138,8 @@ TEST(StepControl, ReducesOverEveryRank) {
   const Graph graph = BuildStepControl(mesh, spec, 96, 10);
   ASSERT_EQ(graph.nodes.size(), 2u);
   EXPECT_EQ(graph.nodes[0].op, "all_reduce");
-  EXPECT_EQ(graph.nodes[0].attrs.GetInts("axes"), (std::vector<int64_t>{2, 0})) << "in placement order, sizes > 1";
+  EXPECT_EQ(graph.nodes[0].attrs.GetInts("axes"), (std::vector<int64_t>{2, 0}))
+      << "in placement order, sizes > 1";
   EXPECT_EQ(ToText(graph.value(graph.nodes[0].inputs[0]).dims), "[reduce 4]");
   EXPECT_EQ(graph.nodes[1].op, "step_control");
   EXPECT_EQ(graph.nodes[1].attrs.GetDouble("expected_weight"), 96);

@@ -1,4 +1,5 @@
-// 1F1B: at most (stages - stage) microbatches in flight, each phase in microbatch order, the last stage never waits.
+// 1F1B: at most (stages - stage) microbatches in flight, each phase in microbatch order, the last
+// stage never waits.
 #include <gtest/gtest.h>
 
 #include "coordinator/compiler/orders/order.h"
@@ -10,7 +11,8 @@ TEST(OneFOneB, InFlightIsBoundedAndEachPhaseInOrder) {
   for (const int stages : {1, 2, 4, 7}) {
     for (const int microbatches : {1, 3, 8}) {
       for (int stage = 0; stage < stages; ++stage) {
-        const StatusOr<std::vector<Action>> actions = OrderActions("1f1b", {stage, stages, microbatches});
+        const StatusOr<std::vector<Action>> actions =
+            OrderActions("1f1b", {stage, stages, microbatches});
         ASSERT_TRUE(actions.ok()) << actions.status();
         int forwards = 0;
         int backwards = 0;

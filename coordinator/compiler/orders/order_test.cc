@@ -9,7 +9,8 @@ namespace {
 std::string ActionText(const std::vector<Action>& actions) {
   std::string text;
   for (const Action& a : actions) {
-    text += std::string(text.empty() ? "" : " ") + std::string(Name(a.phase)) + std::to_string(a.microbatch);
+    text += std::string(text.empty() ? "" : " ") + std::string(Name(a.phase)) +
+            std::to_string(a.microbatch);
   }
   return text;
 }
@@ -35,7 +36,8 @@ TEST(Order, SlotsInClosedForm) {
       ASSERT_TRUE(one.ok()) << one.status();
       ASSERT_TRUE(all.ok()) << all.status();
       for (int s = 0; s < stages; ++s) {
-        EXPECT_EQ((*one)[s].num_slots, std::min(stages - s, microbatches)) << stages << " " << microbatches;
+        EXPECT_EQ((*one)[s].num_slots, std::min(stages - s, microbatches))
+            << stages << " " << microbatches;
         EXPECT_EQ((*all)[s].num_slots, microbatches);
       }
     }

@@ -16,7 +16,9 @@ class Corrupted : public testing::Test {
   std::vector<ScheduleItem>& items(int stage) { return schedules_[stage].items; }
   size_t Find(int stage, ItemKind kind, int from = 0) {
     for (size_t i = from; i < items(stage).size(); ++i) {
-      if (items(stage)[i].kind == kind && (kind == ItemKind::kExchange || items(stage)[i].microbatch >= 0)) return i;
+      if (items(stage)[i].kind == kind &&
+          (kind == ItemKind::kExchange || items(stage)[i].microbatch >= 0))
+        return i;
     }
     return 0;
   }
@@ -41,7 +43,9 @@ TEST_F(Corrupted, SlotOutOfRange) {
   ExpectNamed("slot 9");
 }
 TEST_F(Corrupted, DroppedBackward) {
-  std::erase_if(items(1), [](const ScheduleItem& i) { return i.phase == Phase::kBackward && i.microbatch == 2; });
+  std::erase_if(items(1), [](const ScheduleItem& i) {
+    return i.phase == Phase::kBackward && i.microbatch == 2;
+  });
   ExpectNamed("runs F 1 and B 0");
 }
 TEST_F(Corrupted, SwappedExchangesDeadlock) {

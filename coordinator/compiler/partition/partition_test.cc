@@ -1,5 +1,5 @@
-// A tiny Llama block on small meshes: the collectives that Megatron, sequence parallelism and FSDP should cost, as golden
-// text and as counts; and how gradients are kept between microbatches.
+// A tiny Llama block on small meshes: the collectives that Megatron, sequence parallelism and FSDP
+// should cost, as golden text and as counts; and how gradients are kept between microbatches.
 #include "coordinator/compiler/partition/partition.h"
 
 #include "coordinator/compiler/autodiff/autodiff.h"
@@ -40,7 +40,8 @@ std::string Collectives(const Graph& graph, Phase phase) {
 std::string ActivationCollectives(const Graph& graph, Phase phase) {
   std::string text;
   for (const Node& node : graph.nodes) {
-    if (node.phase != phase || !IsCollective(node.op) || node.reason.rfind("gradient of", 0) == 0) continue;
+    if (node.phase != phase || !IsCollective(node.op) || node.reason.rfind("gradient of", 0) == 0)
+      continue;
     text += (text.empty() ? "" : " ") + node.op;
   }
   return text;
@@ -54,8 +55,8 @@ TEST(Partition, OneRankNeedsNoCollective) {
   }
 }
 
-// Megatron: one all-reduce after attention and one after the MLP; in the backward one for all of dx of q, k and v and one
-// for gate and up. Shoeybi et al. 2019, arXiv:1909.08053.
+// Megatron: one all-reduce after attention and one after the MLP; in the backward one for all of dx
+// of q, k and v and one for gate and up. Shoeybi et al. 2019, arXiv:1909.08053.
 TEST(Partition, TensorParallelBlock) {
   TestMesh t({{"model", 2}});
   const Graph graph = Parts(t, Segment(TinyLlama(), 1)).graph;
@@ -64,8 +65,9 @@ TEST(Partition, TensorParallelBlock) {
   ExpectGolden("llama_block_tp2", graph.ToText(&t.mesh));
 }
 
-// Sequence parallelism: an all-gather before and a reduce-scatter after each of attention and MLP. Korthikanti et al. 2022,
-// arXiv:2205.05198. The backward also gathers the normed input again for the weight gradients rather than save it whole.
+// Sequence parallelism: an all-gather before and a reduce-scatter after each of attention and MLP.
+// Korthikanti et al. 2022, arXiv:2205.05198. The backward also gathers the normed input again for
+// the weight gradients rather than save it whole.
 TEST(Partition, SequenceParallelBlock) {
   TestMesh t({{"model", 2}}, SequenceParallel());
   const Graph graph = Parts(t, Segment(TinyLlama(), 1)).graph;
@@ -92,8 +94,10 @@ TEST(Partition, GatherOnceAStep) {
   PartitionOptions options;
   options.gather = GatherPolicy::kStep;
   const PartitionedSegment parts = Parts(t, Segment(TinyLlama(), 1), options);
-  EXPECT_EQ(CountNodes(parts.graph, "all_gather", Phase::kGather), static_cast<int>(parts.tensors.size()));
-  EXPECT_EQ(CountNodes(parts.graph, "all_gather", kF) + CountNodes(parts.graph, "all_gather", kB), 0);
+  EXPECT_EQ(CountNodes(parts.graph, "all_gather", Phase::kGather),
+            static_cast<int>(parts.tensors.size()));
+  EXPECT_EQ(CountNodes(parts.graph, "all_gather", kF) + CountNodes(parts.graph, "all_gather", kB),
+            0);
 }
 
 // The head over a split vocabulary exchanges three numbers a token, never logits.
@@ -127,7 +131,9 @@ TEST(Partition, EveryNodeThatMovesSaysWhy) {
     ASSERT_TRUE(model.ok()) << model.status();
     ASSERT_TRUE(AddBackward(model->segments[segment], 1.0).ok());
     for (const Node& node : Parts(t, model->segments[segment]).graph.nodes) {
-      if (IsCollective(node.op) || node.op == "slice") EXPECT_FALSE(node.reason.empty()) << node.op;
+      if (IsCollective(node.op) || node.op == "slice") {
+        EXPECT_FALSE(node.reason.empty()) << node.op;
+      }
     }
   }
 }
@@ -136,7 +142,8 @@ TEST(Partition, ErrorsNameTheTensor) {
   TestMesh t({{"model", 8}});
   const Status status = Partition(Segment(TinyLlama(), 1), t.axes, {}).status();
   ExpectError(status, absl::StatusCode::kInvalidArgument,
-              "model.layers.{layer}.self_attn.q_proj.weight: heads 4 does not divide over model (8 shards;");
+              "model.layers.{layer}.self_attn.q_proj.weight: heads 4 does not divide over model (8 "
+              "shards;");
 }
 
 TEST(Partition, ErrorsNameTheSegmentAndOp) {
@@ -145,13 +152,15 @@ TEST(Partition, ErrorsNameTheSegmentAndOp) {
     config.compute["mlp/position"] = {"model"};
     return config;
   }());
-  ExpectError(Partition(Segment(TinyLlama(), 1), t.axes, {}).status(), absl::StatusCode::kInvalidArgument,
+  ExpectError(Partition(Segment(TinyLlama(), 1), t.axes, {}).status(),
+              absl::StatusCode::kInvalidArgument,
               "segment block, dot: dot: dims position and mlp both want axis model");
 }
 
 // ---- gradients between microbatches
 
-// A weight [embed, mlp] whose gradient is partial over data (ICI) and replica_dcn (DCN); the optimizer splits embed.
+// A weight [embed, mlp] whose gradient is partial over data (ICI) and replica_dcn (DCN); the
+// optimizer splits embed.
 class Accumulator : public testing::Test {
  protected:
   std::string Of(ReducePolicy ici, ReducePolicy dcn, int64_t microbatches) {
@@ -159,24 +168,33 @@ class Accumulator : public testing::Test {
     options.reduce_ici = ici;
     options.reduce_dcn = dcn;
     options.num_microbatches = microbatches;
-    return ToText(mesh_, {{"embed", 8}, {"mlp", 12}}, AccumulatorSharding(mesh_, natural_, optimizer_, options));
+    return ToText(mesh_, {{"embed", 8}, {"mlp", 12}},
+                  AccumulatorSharding(mesh_, natural_, optimizer_, options));
   }
   const Mesh mesh_ = *Mesh::Create({{"data", 2}, {"model", 2}, {"replica_dcn", 2, Fabric::kDcn}});
-  const Sharding natural_ = {.dim_axes = {{}, {1}}, .partial = {{0, ReduceKind::kSum}, {2, ReduceKind::kSum}}};
+  const Sharding natural_ = {.dim_axes = {{}, {1}},
+                             .partial = {{0, ReduceKind::kSum}, {2, ReduceKind::kSum}}};
   const Sharding optimizer_ = {.dim_axes = {{0}, {1}}, .partial = {}};
 };
 
 constexpr auto kMicrobatch = ReducePolicy::kMicrobatch;
 constexpr auto kStep = ReducePolicy::kStep;
 
-TEST_F(Accumulator, EveryMicrobatch) { EXPECT_EQ(Of(kMicrobatch, kMicrobatch, 4), "[embed/data, mlp/model]"); }
+TEST_F(Accumulator, EveryMicrobatch) {
+  EXPECT_EQ(Of(kMicrobatch, kMicrobatch, 4), "[embed/data, mlp/model]");
+}
 // The default: scattered on ICI at once, what is left crosses DCN once a step.
 TEST_F(Accumulator, DcnOnceAStep) {
   EXPECT_EQ(Of(kMicrobatch, kStep, 4), "[embed/data, mlp/model] +SUM(replica_dcn)");
 }
-// An axis that is still summed cannot split: the accumulator is as large as the backward's gradient.
-TEST_F(Accumulator, BothOnceAStep) { EXPECT_EQ(Of(kStep, kStep, 4), "[embed, mlp/model] +SUM(data, replica_dcn)"); }
-TEST_F(Accumulator, IciOnceAStep) { EXPECT_EQ(Of(kStep, kMicrobatch, 4), "[embed, mlp/model] +SUM(data)"); }
+// An axis that is still summed cannot split: the accumulator is as large as the backward's
+// gradient.
+TEST_F(Accumulator, BothOnceAStep) {
+  EXPECT_EQ(Of(kStep, kStep, 4), "[embed, mlp/model] +SUM(data, replica_dcn)");
+}
+TEST_F(Accumulator, IciOnceAStep) {
+  EXPECT_EQ(Of(kStep, kMicrobatch, 4), "[embed, mlp/model] +SUM(data)");
+}
 TEST_F(Accumulator, OneMicrobatchHasNothingToDefer) {
   EXPECT_EQ(Of(kStep, kStep, 1), "[embed/data, mlp/model]");
 }

@@ -11,7 +11,8 @@ const std::vector<Dim> kDims = {{"batch", 4}, {"embed", 8}};
 class ResharderTest : public testing::Test {
  protected:
   int Add(Sharding sharding) {
-    return graph_.AddValue({.name = "x", .dims = kDims, .region = "residual", .sharding = std::move(sharding)});
+    return graph_.AddValue(
+        {.name = "x", .dims = kDims, .region = "residual", .sharding = std::move(sharding)});
   }
   int To(int value, const Sharding& to, Phase phase = Phase::kForward) {
     const StatusOr<int> result = resharder_.To(value, to, phase, "because");
@@ -36,7 +37,8 @@ TEST_F(ResharderTest, OnceForEachValueTargetAndPhase) {
   const int whole = To(x, Replicated(2));
   EXPECT_EQ(To(x, Replicated(2)), whole);
   EXPECT_EQ(graph_.nodes.size(), 1u);
-  EXPECT_NE(To(x, Replicated(2), Phase::kBackward), whole) << "the backward gathers again rather than save a copy";
+  EXPECT_NE(To(x, Replicated(2), Phase::kBackward), whole)
+      << "the backward gathers again rather than save a copy";
   EXPECT_EQ(graph_.nodes.size(), 2u);
   EXPECT_NE(To(Add(split_), Replicated(2)), whole) << "another value";
   EXPECT_NE(To(x, {.dim_axes = {{0}, {1}}, .partial = {}}), whole) << "another target";
@@ -80,14 +82,16 @@ TEST_F(ResharderTest, SeveralStepsFormAChain) {
 
 // A parameter's gathered copy is a temporary, not the parameter.
 TEST_F(ResharderTest, ResultIsATemporary) {
-  const int w = graph_.AddValue({.name = "w", .dims = kDims, .kind = ValueKind::kParam, .tensor = 0, .sharding = split_});
+  const int w = graph_.AddValue(
+      {.name = "w", .dims = kDims, .kind = ValueKind::kParam, .tensor = 0, .sharding = split_});
   const int whole = To(w, Replicated(2));
   EXPECT_EQ(graph_.value(whole).kind, ValueKind::kTemp);
   EXPECT_EQ(graph_.value(whole).tensor, -1);
 }
 
 TEST_F(ResharderTest, CannotBecomePartial) {
-  EXPECT_EQ(resharder_.To(Add(split_), sum_, Phase::kForward, "").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(resharder_.To(Add(split_), sum_, Phase::kForward, "").status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Which values share memory: views, contiguous slices, updates in place, and all-reduces that nobody else watches.
+// Which values share memory: views, contiguous slices, updates in place, and all-reduces that
+// nobody else watches.
 #include "coordinator/compiler/passes/aliases.h"
 
 #include "coordinator/compiler/passes/test_graph.h"

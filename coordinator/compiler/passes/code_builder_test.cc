@@ -66,7 +66,8 @@ TEST(CodeBuilder, TemporariesReuseScratch) {
   for (int i = 0; i < 4; ++i) chain.push_back(g.Value({{"embed", 16}}));
   g.LayOut();
   CodeBuilder code(g.graph, g.mesh, g.layout);
-  for (int i = 0; i < 3; ++i) code.Append({.op = "scale", .in = {code.ViewOf(chain[i])}, .out = {code.ViewOf(chain[i + 1])}});
+  for (int i = 0; i < 3; ++i)
+    code.Append({.op = "scale", .in = {code.ViewOf(chain[i])}, .out = {code.ViewOf(chain[i + 1])}});
   int64_t scratch = 0;
   const SegmentCode done = code.Finish("g.F", Phase::kForward, &scratch);
   EXPECT_EQ(scratch, 2 * 64);
@@ -91,13 +92,15 @@ TEST(CodeBuilder, ScratchOnlyGrows) {
 
 TEST(CodeBuilder, ScalarsAreReachedByOffset) {
   Built g;
-  const int reduce = g.graph.AddValue({.name = "reduce", .dtype = DType::kFloat64, .kind = ValueKind::kScalars});
+  const int reduce =
+      g.graph.AddValue({.name = "reduce", .dtype = DType::kFloat64, .kind = ValueKind::kScalars});
   g.LayOut();
   g.layout.binding[reduce] = "reduce";
   CodeBuilder code(g.graph, g.mesh, g.layout);
   code.Append({.op = "contribute", .out = {code.ViewOf(reduce, 2)}});
   int64_t scratch = 0;
-  EXPECT_EQ(CodeText(code.Finish("g.F", Phase::kForward, &scratch)), "contribute() -> reduce@2 scalar/scalar\n");
+  EXPECT_EQ(CodeText(code.Finish("g.F", Phase::kForward, &scratch)),
+            "contribute() -> reduce@2 scalar/scalar\n");
 }
 
 TEST(CodeBuilder, GroupsAreAddedOnce) {

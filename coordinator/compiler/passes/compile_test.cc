@@ -27,7 +27,8 @@ std::string StagesText(int64_t layers, int64_t stages, const std::vector<int64_t
   for (const auto& [begin, end] : *split) {
     for (int i = begin; i < end; ++i) {
       const ChainLink& link = model.chain[i];
-      text += link.layer >= 0 ? std::to_string(link.layer) : model.segments[link.segment].name.substr(0, 1);
+      text += link.layer >= 0 ? std::to_string(link.layer)
+                              : model.segments[link.segment].name.substr(0, 1);
     }
     text += "|";
   }
@@ -44,8 +45,11 @@ TEST(SplitStages, EvenWithTheRestInFront) {
 TEST(SplitStages, AsTheJobSays) { EXPECT_EQ(StagesText(5, 3, {1, 3, 1}), "e0|123|4h|"); }
 
 TEST(SplitStages, Errors) {
-  EXPECT_NE(StagesText(2, 3).find("the mesh has 3 stages but the model only 2 layers; use at most 2"), std::string::npos);
-  EXPECT_NE(StagesText(4, 2, {1, 2, 1}).find("pipeline.layers_per_stage has 3 entries but the mesh has 2 stages"),
+  EXPECT_NE(
+      StagesText(2, 3).find("the mesh has 3 stages but the model only 2 layers; use at most 2"),
+      std::string::npos);
+  EXPECT_NE(StagesText(4, 2, {1, 2, 1})
+                .find("pipeline.layers_per_stage has 3 entries but the mesh has 2 stages"),
             std::string::npos);
 }
 
@@ -68,7 +72,9 @@ TEST(CompileSegments, OncePerSegment) {
   for (const CompiledSegment& segment : compiled->segments) {
     for (const SegmentCode* code : {&segment.forward, &segment.backward}) {
       for (const Instruction& instruction : code->instructions) {
-        if (IsCollective(instruction.op)) EXPECT_LT(instruction.group, static_cast<int>(compiled->groups.size()));
+        if (IsCollective(instruction.op)) {
+          EXPECT_LT(instruction.group, static_cast<int>(compiled->groups.size()));
+        }
       }
     }
   }
@@ -86,7 +92,8 @@ TEST(CompileSegments, RematSavesNothingOfBlocks) {
   EXPECT_GT(kept->segments[1].layout.saved_bytes, 0);
   EXPECT_EQ(remat->segments[1].layout.saved_bytes, 0);
   EXPECT_EQ(remat->segments[2].layout.saved_bytes, kept->segments[2].layout.saved_bytes);
-  EXPECT_GT(remat->segments[1].backward.instructions.size(), kept->segments[1].backward.instructions.size());
+  EXPECT_GT(remat->segments[1].backward.instructions.size(),
+            kept->segments[1].backward.instructions.size());
 }
 
 TEST(CompileSegments, WeightGradientsAreFused) {
@@ -96,13 +103,15 @@ TEST(CompileSegments, WeightGradientsAreFused) {
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   int fused = 0;
   for (const Instruction& instruction : compiled->segments[1].backward.instructions) {
-    EXPECT_NE(instruction.op, "accumulate") << "on one rank every gradient can be added where it is made";
+    EXPECT_NE(instruction.op, "accumulate")
+        << "on one rank every gradient can be added where it is made";
     fused += instruction.accumulate;
   }
   EXPECT_EQ(fused, 9) << "one for each tensor of the block";
 }
 
-// The gradients of a table that embedding and head share meet in one accumulator, whatever the policy.
+// The gradients of a table that embedding and head share meet in one accumulator, whatever the
+// policy.
 TEST(CompileSegments, TiedTensorsShareAnAccumulatorSharding) {
   TestMesh t({{"data", 2}});
   CompileOptions options;
@@ -111,15 +120,18 @@ TEST(CompileSegments, TiedTensorsShareAnAccumulatorSharding) {
   const Model model = Build(TinyGpt2(), 2);
   const StatusOr<CompiledModel> compiled = CompileSegments(model, t.axes, options);
   ASSERT_TRUE(compiled.ok()) << compiled.status();
-  EXPECT_EQ(compiled->segments[0].tensors[0].accumulator, compiled->segments[2].tensors.back().accumulator);
+  EXPECT_EQ(compiled->segments[0].tensors[0].accumulator,
+            compiled->segments[2].tensors.back().accumulator);
   EXPECT_TRUE(compiled->segments[0].tensors[0].accumulator.partial.empty());
-  EXPECT_FALSE(compiled->segments[1].tensors[2].accumulator.partial.empty()) << "others wait for the end of the step";
+  EXPECT_FALSE(compiled->segments[1].tensors[2].accumulator.partial.empty())
+      << "others wait for the end of the step";
 }
 
 TEST(CompileSegments, ErrorsComeFromPartitioning) {
   TestMesh t({{"model", 8}});
   const Model model = Build(TinyLlama(), 2);
-  ExpectError(CompileSegments(model, t.axes, {}).status(), absl::StatusCode::kInvalidArgument, "heads 4 does not divide");
+  ExpectError(CompileSegments(model, t.axes, {}).status(), absl::StatusCode::kInvalidArgument,
+              "heads 4 does not divide");
 }
 
 }  // namespace

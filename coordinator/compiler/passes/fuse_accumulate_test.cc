@@ -1,4 +1,5 @@
-// Gradients go straight into their accumulators where the kernel can add and nobody else reads them.
+// Gradients go straight into their accumulators where the kernel can add and nobody else reads
+// them.
 #include "coordinator/compiler/passes/fuse_accumulate.h"
 
 #include "coordinator/compiler/passes/test_graph.h"
@@ -16,7 +17,9 @@ struct WeightGradient : TestGraph {
     grad = Value(kDims, {}, ValueKind::kGrad, 0);
     Op("dot", {x, x}, {dw}, Phase::kBackward);
   }
-  void Accumulate(int value) { Op("accumulate", {value}, {grad}, Phase::kBackward).accumulate = true; }
+  void Accumulate(int value) {
+    Op("accumulate", {value}, {grad}, Phase::kBackward).accumulate = true;
+  }
   std::string Fused() {
     FuseAccumulate(graph);
     std::string text;
@@ -70,7 +73,8 @@ TEST(FuseAccumulate, AllAccumulatingOutputsOrNone) {
     FuseAccumulate(g.graph);
     EXPECT_EQ(g.graph.nodes[0].accumulate, both);
     EXPECT_EQ(g.graph.nodes.size(), both ? 1u : 2u);
-    EXPECT_EQ(g.graph.nodes[0].outputs, both ? std::vector<int>({dx, grad_w, grad_b}) : std::vector<int>({dx, dw, db}));
+    EXPECT_EQ(g.graph.nodes[0].outputs,
+              both ? std::vector<int>({dx, grad_w, grad_b}) : std::vector<int>({dx, dw, db}));
   }
 }
 

@@ -1,4 +1,5 @@
-// Instances over pools: every tensor has one place a stage, memory does not overlap, neighbours agree about their edge.
+// Instances over pools: every tensor has one place a stage, memory does not overlap, neighbours
+// agree about their edge.
 #include "common/base/math.h"
 #include "common/plan/validate.h"
 #include "coordinator/compiler/autodiff/autodiff.h"
@@ -11,7 +12,8 @@ namespace trireme {
 namespace {
 
 struct Linked {
-  Linked(ModelSpec spec, std::vector<MeshAxis> axes, CompileOptions wanted = {}, const MappingConfig& config = {})
+  Linked(ModelSpec spec, std::vector<MeshAxis> axes, CompileOptions wanted = {},
+         const MappingConfig& config = {})
       : t(std::move(axes), config), options(std::move(wanted)) {
     spec.num_hidden_layers = 3;
     model = *BuildModel(spec, {4, 6}, Purpose::kTrain);
@@ -51,7 +53,8 @@ TEST(Link, ProgramsAreValid) {
     const Linked linked(spec, kAllAxes);
     ASSERT_EQ(linked.programs.size(), 2u);
     for (const StageProgram& program : linked.programs) {
-      EXPECT_TRUE(ValidateProgram(program, linked.t.mesh).ok()) << ValidateProgram(program, linked.t.mesh);
+      EXPECT_TRUE(ValidateProgram(program, linked.t.mesh).ok())
+          << ValidateProgram(program, linked.t.mesh);
     }
   }
 }
@@ -66,7 +69,8 @@ TEST(Link, StagesHoldTheirLayersOnly) {
   EXPECT_EQ(linked.programs[0].tensors.size() + linked.programs[1].tensors.size(), 3u * 9 + 3);
 }
 
-// Parameters, states and gradients: no two tensors share a byte, and each pool is as large as its parts.
+// Parameters, states and gradients: no two tensors share a byte, and each pool is as large as its
+// parts.
 TEST(Link, PoolsAddUp) {
   const Linked linked(TinyLlama(), kAllAxes);
   for (const StageProgram& program : linked.programs) {
@@ -74,12 +78,16 @@ TEST(Link, PoolsAddUp) {
     int64_t states = 0;
     std::map<int64_t, int64_t> param_bytes;
     for (const TensorPlacement& tensor : program.tensors) {
-      const int64_t param = Product(LocalSizes(linked.t.mesh, tensor.dims, tensor.param_sharding)) * 4;
+      const int64_t param =
+          Product(LocalSizes(linked.t.mesh, tensor.dims, tensor.param_sharding)) * 4;
       EXPECT_TRUE(param_bytes.emplace(tensor.param_offset, param).second);
       params += RoundUp(param, 64);
       ASSERT_EQ(tensor.state_offsets.size(), 2u);
       EXPECT_EQ(tensor.state_names, (std::vector<std::string>{"exp_avg", "exp_avg_sq"}));
-      states += 2 * RoundUp(Product(LocalSizes(linked.t.mesh, tensor.dims, tensor.optimizer_sharding)) * 4, 64);
+      states +=
+          2 *
+          RoundUp(Product(LocalSizes(linked.t.mesh, tensor.dims, tensor.optimizer_sharding)) * 4,
+                  64);
     }
     EXPECT_EQ(program.PoolBytes(Pool::kParam), params);
     EXPECT_EQ(program.PoolBytes(Pool::kState), states);
@@ -130,11 +138,14 @@ TEST(Link, InstancesFollowTheChain) {
   const Linked linked(TinyLlama(), {{"data", 2}});
   const StageProgram& program = linked.programs[0];
   std::string text;
-  for (const Instance& i : program.forward) text += program.codes[i.code].name + std::to_string(i.layer) + " ";
+  for (const Instance& i : program.forward)
+    text += program.codes[i.code].name + std::to_string(i.layer) + " ";
   text += "| ";
-  for (const Instance& i : program.backward) text += program.codes[i.code].name + std::to_string(i.layer) + " ";
+  for (const Instance& i : program.backward)
+    text += program.codes[i.code].name + std::to_string(i.layer) + " ";
   EXPECT_EQ(text,
-            "embed.F-1 block.F0 block.F1 block.F2 head.F-1 | head.B-1 block.B2 block.B1 block.B0 embed.B-1 ");
+            "embed.F-1 block.F0 block.F1 block.F2 head.F-1 | head.B-1 block.B2 block.B1 block.B0 "
+            "embed.B-1 ");
   EXPECT_EQ(program.init.size(), program.tensors.size());
   EXPECT_EQ(program.update1.size(), program.tensors.size());
   EXPECT_EQ(program.update2.size(), program.tensors.size() + 1) << "and the step's control";

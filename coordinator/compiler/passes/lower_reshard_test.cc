@@ -1,5 +1,5 @@
-// Collectives on memory: packs and unpacks appear only where the travelling dim is not outermost, and what the views of a
-// pack say is checked by moving numbers through them.
+// Collectives on memory: packs and unpacks appear only where the travelling dim is not outermost,
+// and what the views of a pack say is checked by moving numbers through them.
 #include <numeric>
 
 #include "common/base/math.h"
@@ -20,8 +20,9 @@ SegmentCode Lower(TestGraph& g) {
 }
 
 struct OneReshard : TestGraph {
-  OneReshard(const std::string& op, std::vector<std::vector<int>> from, std::vector<std::vector<int>> to,
-             std::vector<int64_t> axes, int64_t dim, int64_t to_dim = -1) {
+  OneReshard(const std::string& op, std::vector<std::vector<int>> from,
+             std::vector<std::vector<int>> to, std::vector<int64_t> axes, int64_t dim,
+             int64_t to_dim = -1) {
     const int in = Value(kDims, std::move(from), ValueKind::kParam, 0);
     const int out = Value(kDims, std::move(to), ValueKind::kGrad, 0);
     Reshard(op, in, out, std::move(axes), dim, to_dim);
@@ -53,7 +54,8 @@ TEST(LowerReshard, ScatterOfAnInnerDimIsPacked) {
 }
 
 TEST(LowerReshard, AllToAllPacksTheSideThatIsInner) {
-  // Split batch becomes split embed: what goes to a peer is a block of columns; what comes is a block of rows.
+  // Split batch becomes split embed: what goes to a peer is a block of columns; what comes is a
+  // block of rows.
   OneReshard to_inner("all_to_all", {{1}, {}}, {{}, {1}}, {1}, 0, 1);
   EXPECT_EQ(CodeText(Lower(to_inner)),
             "copy(param:0@0 2x4x3/12x3x1) -> scratch@0 2x4x3/3x6x1\n"
@@ -120,7 +122,8 @@ std::vector<int> Copied(const Instruction& copy, const std::vector<int>& from) {
   return to;
 }
 
-// Four ranks hold three columns each of a matrix that counts up; gathered blocks unpack to the matrix.
+// Four ranks hold three columns each of a matrix that counts up; gathered blocks unpack to the
+// matrix.
 TEST(LowerReshard, UnpackedGatherIsTheMatrix) {
   OneReshard g("all_gather", {{}, {1}}, {}, {1}, 1);
   const SegmentCode code = Lower(g);

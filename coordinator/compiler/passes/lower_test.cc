@@ -28,7 +28,8 @@ TEST(Lower, ValuesThatCrossPhasesAreSaved) {
   EXPECT_EQ(layout.saved_bytes, 4 * 12 * 4);
   EXPECT_EQ(layout.gathered_bytes, 0);
   EXPECT_EQ(layout.binding.at(x), "edge_in:0");
-  EXPECT_EQ(CodeText(Lower(g, layout, Phase::kBackward)), "scale(saved@0 4x12/12x1) -> scratch@0 4x12/12x1\n");
+  EXPECT_EQ(CodeText(Lower(g, layout, Phase::kBackward)),
+            "scale(saved@0 4x12/12x1) -> scratch@0 4x12/12x1\n");
 }
 
 // What phase G makes is kept for the whole step.
@@ -54,9 +55,12 @@ TEST(Lower, BindingsNameTheirTensorAndSlot) {
   const int tokens = g.graph.AddValue({.name = "tokens", .kind = ValueKind::kInput});
   const int control = g.graph.AddValue({.name = "control", .kind = ValueKind::kScalars});
   const SegmentLayout layout = LayOutSegment(g.graph, g.mesh);
-  const std::map<int, std::string> expected = {{param, "param:3"},   {grad, "grad:3"},
-                                               {reduced, "reduced:3"}, {state, "state:3:0"},
-                                               {grad_edge, "grad_edge_out:0"}, {tokens, "input:tokens"},
+  const std::map<int, std::string> expected = {{param, "param:3"},
+                                               {grad, "grad:3"},
+                                               {reduced, "reduced:3"},
+                                               {state, "state:3:0"},
+                                               {grad_edge, "grad_edge_out:0"},
+                                               {tokens, "input:tokens"},
                                                {control, "control"}};
   EXPECT_EQ(layout.binding, expected);
 }
@@ -88,7 +92,8 @@ TEST(Lower, ViewsAreNoInstructions) {
 TEST(Lower, OwnersBecomeAnIndexAttribute) {
   TestGraph g;
   const int loss = g.graph.AddValue({.name = "loss", .dtype = DType::kFloat64});
-  const int reduce = g.graph.AddValue({.name = "reduce", .dtype = DType::kFloat64, .kind = ValueKind::kScalars});
+  const int reduce =
+      g.graph.AddValue({.name = "reduce", .dtype = DType::kFloat64, .kind = ValueKind::kScalars});
   Node& node = g.Op("contribute", {loss}, {reduce});
   node.accumulate = true;
   node.attrs = {{"owner_axes", std::vector<int64_t>{0, 1}}, {"scalar_offset", int64_t{1}}};
@@ -107,8 +112,11 @@ TEST(Lower, OwnersBecomeAnIndexAttribute) {
 TEST(Lower, RulesNameTheRanksFirstIndex) {
   TestGraph g;
   const int table = g.Value({{"vocab", 16}, {"embed", 12}}, {{1}, {}}, ValueKind::kParam, 0);
-  const int tokens = g.graph.AddValue({.name = "tokens", .dims = {{"batch", 8}}, .dtype = DType::kInt32,
-                                       .kind = ValueKind::kInput, .sharding = Replicated(1)});
+  const int tokens = g.graph.AddValue({.name = "tokens",
+                                       .dims = {{"batch", 8}},
+                                       .dtype = DType::kInt32,
+                                       .kind = ValueKind::kInput,
+                                       .sharding = Replicated(1)});
   g.Op("embed_lookup", {table, tokens}, {g.Value(kDims)});
   const SegmentCode code = Lower(g, LayOutSegment(g.graph, g.mesh));
   ASSERT_EQ(code.instructions[0].index_attrs.size(), 1u);

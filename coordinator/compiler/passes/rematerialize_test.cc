@@ -1,4 +1,5 @@
-// With remat the backward of a block reads parameters, inputs and edges only; collectives are recomputed once each.
+// With remat the backward of a block reads parameters, inputs and edges only; collectives are
+// recomputed once each.
 #include "coordinator/compiler/passes/rematerialize.h"
 
 #include <set>
@@ -65,7 +66,8 @@ TEST_P(Rematerialized, NodesStandInExecutionOrder) {
     if (value.kind != ValueKind::kTemp) exists.insert(value.id);
   }
   for (const Node& node : graph.nodes) {
-    for (const int input : node.inputs) EXPECT_TRUE(exists.count(input) > 0) << node.op << " reads %" << input;
+    for (const int input : node.inputs)
+      EXPECT_TRUE(exists.count(input) > 0) << node.op << " reads %" << input;
     for (const int output : node.outputs) {
       const bool added = exists.insert(output).second;
       EXPECT_TRUE(added || graph.value(output).kind != ValueKind::kTemp) << node.op;

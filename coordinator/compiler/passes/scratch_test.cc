@@ -27,12 +27,13 @@ TEST(Scratch, ChainUsesTwoPlaces) {
 
 TEST(Scratch, SmallOnesFillAGap) {
   // The large ones leave 128 free in the middle while 0 and 2 live.
-  const ScratchLayout layout = LayOutScratch({{256, 0, 9}, {128, 0, 3}, {64, 0, 9}, {64, 4, 9}, {64, 4, 9}});
+  const ScratchLayout layout =
+      LayOutScratch({{256, 0, 9}, {128, 0, 3}, {64, 0, 9}, {64, 4, 9}, {64, 4, 9}});
   EXPECT_EQ(layout.bytes, 256 + 128 + 64);
 }
 
-// Random programs: offsets are aligned, inside the arena, no two live ones overlap, and the arena is no smaller than the
-// most that is alive at once and no larger than everything together.
+// Random programs: offsets are aligned, inside the arena, no two live ones overlap, and the arena
+// is no smaller than the most that is alive at once and no larger than everything together.
 TEST(Scratch, RandomProgramsNeverOverlap) {
   std::mt19937 random(7);
   for (int trial = 0; trial < 200; ++trial) {
@@ -52,7 +53,8 @@ TEST(Scratch, RandomProgramsNeverOverlap) {
       sum += RoundUp(std::max<int64_t>(temps[i].bytes, 1), kAlignment);
       int64_t alive = 0;
       for (size_t j = 0; j < temps.size(); ++j) {
-        if (temps[j].first <= temps[i].first && temps[i].first <= temps[j].last) alive += temps[j].bytes;
+        if (temps[j].first <= temps[i].first && temps[i].first <= temps[j].last)
+          alive += temps[j].bytes;
         if (j <= i || temps[i].first > temps[j].last || temps[j].first > temps[i].last) continue;
         EXPECT_TRUE(layout.offsets[i] + temps[i].bytes <= layout.offsets[j] ||
                     layout.offsets[j] + temps[j].bytes <= layout.offsets[i])
