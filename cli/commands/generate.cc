@@ -1,5 +1,5 @@
 // trireme generate: continues a text with the weights of a checkpoint.
-#include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,36 +61,29 @@ StatusOr<v1::GenerateRequest> MakeRequest(const Args& args, Context& context) {
   return request;
 }
 
-// A file of our own in the temporary folder, removed with this object.
-class TemporaryFile {
+// A file in memory that our child sees under the same path; nothing is left of it, however we end.
+class MemoryFile {
  public:
-  TemporaryFile() {
-    std::error_code error;
-    path_ = (fs::temp_directory_path(error) / "trireme-generate-XXXXXX").string();
-    fd_ = mkstemp(path_.data());
-  }
-  ~TemporaryFile() {
-    std::error_code error;
-    if (fd_ >= 0) fs::remove(path_, error);
+  MemoryFile() : fd_(memfd_create("trireme-generate", 0)) {}
+  ~MemoryFile() {
     if (fd_ >= 0) close(fd_);
   }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
 
   int fd() const { return fd_; }
-  const std::string& path() const { return path_; }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
 
  private:
-  std::string path_;
   int fd_ = -1;
 };
 
 // Exit code of the worker, whose text goes to `out_file`, or to our standard output when that is "".
 StatusOr<int> RunWorker(const v1::GenerateRequest& request, const std::string& out_file,
                         const Context& context) {
-  const TemporaryFile file;
+  const MemoryFile file;
   if (file.fd() < 0 || !request.SerializeToFileDescriptor(file.fd())) {
-    return Internal("cannot write " + file.path() + "; set TMPDIR to a folder you can write");
+    return Internal("cannot keep the request in memory");
   }
   SubprocessOptions options;
   options.own_group = false;
@@ -104,7 +97,7 @@ StatusOr<int> RunWorker(const v1::GenerateRequest& request, const std::string& o
 
 StatusOr<int> PrintJson(const v1::GenerateRequest& request, Context& context) {
   using Json = nlohmann::ordered_json;
-  const TemporaryFile out;
+  const MemoryFile out;
   ASSIGN_OR_RETURN(const int code, RunWorker(request, out.path(), context));
   std::ostringstream text;
   text << std::ifstream(out.path(), std::ios::binary).rdbuf();
