@@ -79,7 +79,7 @@ class CpuCommunicator final : public Communicator {
 
   // Advances all messages of transfer_ until done, error, abort or the deadline of the call.
   Status ExchangeAll(const CallHeader& header);
-  Status Wait(int idle, Clock::time_point now);
+  Status Wait(Clock::duration idle, Clock::time_point now);
   Status SleepForWork(Clock::time_point now);
   Status CheckAborted(bool look_at_links);
   Status LinkFailed(const CallHeader& header, const Status& status);

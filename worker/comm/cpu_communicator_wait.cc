@@ -13,10 +13,12 @@
 namespace trireme {
 namespace {
 
-// Rounds without progress: first look again at once, then let others run, then sleep. There may be
-// more ranks than cores, so looking must stay short.
+// Without progress: first look again at once, then let others run, then sleep. There may be more
+// ranks than cores, so looking must stay short. Yielding is limited by time, not rounds: on a busy
+// machine one yield can cost a whole time slice, while a sleeper is scheduled soon after its
+// wake-up.
 constexpr int kSpinRounds = 100;
-constexpr int kYieldRounds = 200;
+constexpr std::chrono::microseconds kYieldTime{50};
 
 // Longest sleeps, because not everything can wake: another worker's abort during a sleep on the
 // doorbell, a shared ring or this rank's own Abort during a sleep on sockets.
@@ -42,6 +44,7 @@ void Pause() {
 
 Status CpuCommunicator::ExchangeAll(const CallHeader& header) {
   int idle = 0;
+  Clock::time_point idle_since;
   while (!transfer_.done()) {
     bool moved = false;
     const Status status = transfer_.Advance(&moved);
@@ -58,14 +61,15 @@ Status CpuCommunicator::ExchangeAll(const CallHeader& header) {
     }
     const Clock::time_point now = Clock::now();
     if (now >= deadline_) return DeadlinePassed(header);
-    RETURN_IF_ERROR(Annotate(Wait(idle, now), ShortText(header)));
+    if (idle == kSpinRounds) idle_since = now;
+    RETURN_IF_ERROR(Annotate(Wait(now - idle_since, now), ShortText(header)));
   }
   return {};
 }
 
-Status CpuCommunicator::Wait(int idle, Clock::time_point now) {
+Status CpuCommunicator::Wait(Clock::duration idle, Clock::time_point now) {
   RETURN_IF_ERROR(CheckAborted(/*look_at_links=*/false));
-  if (idle < kSpinRounds + kYieldRounds) {
+  if (idle < kYieldTime) {
     sched_yield();
     return {};
   }
