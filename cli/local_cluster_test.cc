@@ -25,6 +25,7 @@ void WriteProgram(const std::string& path, const std::string& body) {
 std::string FolderWith(const std::string& name, const std::string& coordinator,
                        const std::string& worker) {
   const std::string folder = testing::TempDir() + "/" + name;
+  fs::remove_all(folder);  // of a run that was killed
   fs::create_directories(folder + "/tmp");
   WriteProgram(folder + "/trireme-coordinator", coordinator);
   WriteProgram(folder + "/trireme-worker", worker);
