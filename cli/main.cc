@@ -12,8 +12,9 @@
 
 int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
-  // For the programs we start: waiting threads sleep. Spinning ones take the core from those they wait for as soon as
-  // there are more threads than free cores, which made a step 50 times slower on a busy machine.
+  // For the programs we start: waiting threads sleep. Spinning ones take the core from those they
+  // wait for as soon as there are more threads than free cores, which made generating text 50 times
+  // slower on a busy machine.
   setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
   std::error_code error;
   trireme::Context context{std::cout, std::cerr};
@@ -23,7 +24,8 @@ int main(int argc, char** argv) {
   context.program_folder =
       std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
   context.current_folder = std::filesystem::current_path(error).string();
-  const int code = trireme::RunCommandLine({argv + 1, argv + argc}, trireme::AllCommands(), context);
+  const int code =
+      trireme::RunCommandLine({argv + 1, argv + argc}, trireme::AllCommands(), context);
   std::cout.flush();
   return code;
 }

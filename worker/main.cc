@@ -211,6 +211,8 @@ int Serve(const Flags& flags) {
 }
 
 int Main(int argc, char** argv) {
+  // Rank processes inherit it: more ranks than free cores must not spin for one another.
+  setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
   Flags flags;
   if (const int code = ParseFlags(argc, argv, flags); code >= 0) return code;
   if (!flags.generate.empty()) return RunGenerate(flags.generate);

@@ -71,7 +71,8 @@ Status ChooseMicrobatch(const TrainSpec& train, const Roles& roles, TrainingRun*
     return InvalidArgument(
         "train.global_batch_size " + std::to_string(batch) + " does not divide over " +
         std::to_string(roles.replicas) + " data-parallel replicas; try " +
-        std::to_string(std::max<int64_t>(1, batch / roles.replicas) * roles.replicas) + " or " +
+        (batch > roles.replicas ? std::to_string(batch / roles.replicas * roles.replicas) + " or "
+                                : std::string()) +
         std::to_string(RoundUp(batch, roles.replicas)));
   }
   const int64_t per_replica = batch / roles.replicas;

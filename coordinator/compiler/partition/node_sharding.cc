@@ -160,7 +160,8 @@ std::string ParamEntries(const DimAxes& axes, const Graph& graph, int value) {
 }
 
 std::string ReshardReason(const DimAxes& axes, const Graph& graph, int value,
-                          const SumOrigins& origins, const Sharding& to) {
+                          const SumOrigins& origins, const std::string& region,
+                          const Sharding& to) {
   const Value& have = graph.value(value);
   if (have.kind == ValueKind::kParam) return "stored as " + ParamEntries(axes, graph, value);
   std::string text;
@@ -172,7 +173,9 @@ std::string ReshardReason(const DimAxes& axes, const Graph& graph, int value,
   }
   for (size_t i = 0; i < have.dims.size(); ++i) {
     if (have.sharding.dim_axes[i] == to.dim_axes[i]) continue;
-    const std::string entry = axes.EntryFor(MappingKind::kCompute, have.region, have.dims[i].name);
+    // What split it is an entry of where it comes from; what splits it, of where it is used.
+    const std::string& mapped = to.dim_axes[i].empty() ? have.region : region;
+    const std::string entry = axes.EntryFor(MappingKind::kCompute, mapped, have.dims[i].name);
     text += (text.empty() ? "" : "; ") + have.dims[i].name + " is " +
             (to.dim_axes[i].empty() ? "needed whole" : "split again") +
             (entry.empty() ? "" : " (" + entry + ")");

@@ -36,9 +36,9 @@ std::string ParamEntries(const DimAxes& axes, const Graph& graph, int value);
 // By mesh axis: why a value is partial over it, for example "mlp contracted, shared_mapping mlp:
 // model (default)".
 using SumOrigins = std::map<int, std::string>;
-// Why `value`, partial because of `origins`, is moved to `to`.
+// Why `value`, partial because of `origins`, is moved to `to` for a use in `region`.
 std::string ReshardReason(const DimAxes& axes, const Graph& graph, int value,
-                          const SumOrigins& origins, const Sharding& to);
+                          const SumOrigins& origins, const std::string& region, const Sharding& to);
 std::string GradientReason(const DimAxes& axes, const Graph& graph, int tensor,
                            const std::string& policy);
 

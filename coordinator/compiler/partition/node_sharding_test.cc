@@ -164,7 +164,7 @@ TEST(NodeSharding, ReasonsNameTheEntries) {
                                 .sharding = stored});
   EXPECT_EQ(ParamEntries(t.axes, graph, w),
             "param_mapping embed: data (default); shared_mapping mlp: model (default)");
-  EXPECT_EQ(ReshardReason(t.axes, graph, w, {}, Replicated(2)),
+  EXPECT_EQ(ReshardReason(t.axes, graph, w, {}, graph.value(w).region, Replicated(2)),
             "stored as " + ParamEntries(t.axes, graph, w));
   EXPECT_EQ(GradientReason(t.axes, graph, 0, "reduce: step"),
             "gradient of w (reduce: step; param_mapping embed: data (default); shared_mapping mlp: "
@@ -173,12 +173,15 @@ TEST(NodeSharding, ReasonsNameTheEntries) {
   partial.partial = {{1, ReduceKind::kSum}};
   const int y = graph.AddValue(
       {.name = "y", .dims = {kBatch, kEmbed}, .region = "residual", .sharding = partial});
-  EXPECT_EQ(ReshardReason(t.axes, graph, y, {}, Replicated(2)), "sum over model");
+  EXPECT_EQ(ReshardReason(t.axes, graph, y, {}, graph.value(y).region, Replicated(2)),
+            "sum over model");
   const SumOrigins origins = {{1, "mlp contracted"}};
-  EXPECT_EQ(ReshardReason(t.axes, graph, y, origins, Replicated(2)),
+  EXPECT_EQ(ReshardReason(t.axes, graph, y, origins, graph.value(y).region, Replicated(2)),
             "sum over model: mlp contracted");
-  EXPECT_EQ(ReshardReason(t.axes, graph, y, origins, partial), "") << "kept sums need no reason";
-  EXPECT_EQ(ReshardReason(t.axes, graph, y, {}, {.dim_axes = {{0}, {}}, .partial = {}}),
+  EXPECT_EQ(ReshardReason(t.axes, graph, y, origins, graph.value(y).region, partial), "")
+      << "kept sums need no reason";
+  EXPECT_EQ(ReshardReason(t.axes, graph, y, {}, graph.value(y).region,
+                          {.dim_axes = {{0}, {}}, .partial = {}}),
             "sum over model; batch is split again (compute_mapping batch: (replica_dcn, replica, "
             "data) (default))");
 }

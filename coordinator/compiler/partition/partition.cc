@@ -155,9 +155,11 @@ StatusOr<int> Partitioner::Operand(int value, const Sharding& required, Phase ph
     RETURN_IF_ERROR(GatherOnce(value, required, &gathered));
     return gathered;
   }
-  const std::string reason = ReshardReason(axes_, out(), value, origins_[value], required);
   const auto viewed = viewed_.find(value);
-  if (viewed == viewed_.end()) return resharder_.To(value, required, phase, reason);
+  const int shown = viewed == viewed_.end() ? value : viewed->second;
+  const std::string reason =
+      ReshardReason(axes_, out(), shown, origins_[value], have.region, required);
+  if (shown == value) return resharder_.To(value, required, phase, reason);
   ASSIGN_OR_RETURN(const int moved, resharder_.To(viewed->second, required, phase, reason));
   return ViewLike(moved, value, phase);
 }
