@@ -1,9 +1,9 @@
 // Times whole training steps of a small GPT-2 on one CPU rank: planned, compiled and executed as a
 // worker does, with fixed tokens. compare.py runs it beside the same step in PyTorch.
 //   step_bench nano|baby|gpt2 [--steps N] [--warmup N] [--threads N] [--profile]
-// Prints one JSON line {model, steps, threads, first_loss, loss, step_seconds and cpu_seconds (medians
-// of a step), tokens_per_second}; with --profile a table of the processor time in each op, from one
-// more step that times every call.
+// Prints one JSON line {model, steps, threads, first_loss, loss, step_seconds and cpu_seconds
+// (medians of a step), tokens_per_second}; with --profile a table of the processor time in each op,
+// from one more step that times every call.
 #include <time.h>
 
 #include <algorithm>
@@ -242,10 +242,11 @@ Status Run(const Options& options) {
   }
   const double median = Median(seconds);
   const double tokens = static_cast<double>(shape.batch * shape.sequence);
-  printf("{\"model\": \"%s\", \"steps\": %d, \"threads\": %d, \"first_loss\": %.6f, \"loss\": %.6f, "
-         "\"step_seconds\": %.6f, \"cpu_seconds\": %.6f, \"tokens_per_second\": %.1f}\n",
-         std::string(shape.name).c_str(), options.steps, options.threads, first_loss, result.loss,
-         median, Median(cpu_seconds), tokens / median);
+  printf(
+      "{\"model\": \"%s\", \"steps\": %d, \"threads\": %d, \"first_loss\": %.6f, \"loss\": %.6f, "
+      "\"step_seconds\": %.6f, \"cpu_seconds\": %.6f, \"tokens_per_second\": %.1f}\n",
+      std::string(shape.name).c_str(), options.steps, options.threads, first_loss, result.loss,
+      median, Median(cpu_seconds), tokens / median);
   if (!options.profile) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<OpTime> times, ProfileStep(program, device));
   PrintProfile(times);
@@ -258,8 +259,9 @@ Status Run(const Options& options) {
 int main(int argc, char** argv) {
   const auto options = trireme::ParseOptions(argc, argv);
   if (!options.has_value()) {
-    fprintf(stderr,
-            "usage: step_bench nano|baby|gpt2 [--steps N] [--warmup N] [--threads N] [--profile]\n");
+    fprintf(
+        stderr,
+        "usage: step_bench nano|baby|gpt2 [--steps N] [--warmup N] [--threads N] [--profile]\n");
     return 2;
   }
   const trireme::Status status = trireme::Run(*options);
