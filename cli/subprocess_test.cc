@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -17,8 +18,15 @@ std::string ReadAll(const std::string& path) {
   return text.str();
 }
 
+// A log that no earlier run has written to: programs append.
+std::string NewLog(const std::string& name) {
+  const std::string path = testing::TempDir() + "/" + name;
+  std::filesystem::remove(path);
+  return path;
+}
+
 TEST(Subprocess, GivesExitCodeAndLog) {
-  const std::string log = testing::TempDir() + "/subprocess.log";
+  const std::string log = NewLog("subprocess.log");
   auto process = Subprocess::Start("/bin/sh", {"-c", "echo out; echo err >&2; exit 3"}, {log});
   ASSERT_TRUE(process.ok()) << process.status();
   EXPECT_EQ(process->Wait(), 3);
@@ -28,7 +36,7 @@ TEST(Subprocess, GivesExitCodeAndLog) {
 
 TEST(Subprocess, KeepsErrorsOutOfTheLogWhenTold) {
   SubprocessOptions options;
-  options.log_file = testing::TempDir() + "/subprocess_out.log";
+  options.log_file = NewLog("subprocess_out.log");
   options.log_errors = false;
   auto process = Subprocess::Start("/bin/sh", {"-c", "echo out; echo err >&2"}, options);
   ASSERT_TRUE(process.ok());
@@ -45,7 +53,7 @@ TEST(Subprocess, StopIsGentleFirst) {
 }
 
 TEST(Subprocess, StopIsHardWhenIgnored) {
-  const std::string log = testing::TempDir() + "/subprocess_hard.log";
+  const std::string log = NewLog("subprocess_hard.log");
   auto process = Subprocess::Start(
       "/bin/sh", {"-c", "trap '' TERM; echo ready; while :; do :; done"}, {log});
   ASSERT_TRUE(process.ok());
