@@ -39,11 +39,8 @@ StepSchedule AddExchanges(const std::vector<Action>& actions, const OrderInput& 
 
 // Checks that every microbatch runs F then B once on every stage, that slots are not shared by two
 // live microbatches, and that the exchanges complete under rendezvous. Errors: kInternal with the
-// stage, the item and a stage x time grid.
+// stage, the item and where every stage stands.
 Status ValidateSchedules(const std::vector<StepSchedule>& schedules, int32_t num_microbatches);
-
-// Stages x time with unit costs, for people: one row a stage.
-std::string ScheduleGrid(const std::vector<StepSchedule>& schedules);
 
 }  // namespace trireme
 

@@ -159,12 +159,4 @@ Status ValidateSchedules(const std::vector<StepSchedule>& schedules, int32_t num
   return Walker(schedules).Run();
 }
 
-std::string ScheduleGrid(const std::vector<StepSchedule>& schedules) {
-  std::string text;
-  for (const StepSchedule& schedule : schedules) {
-    text += "stage " + std::to_string(schedule.stage) + ": " + schedule.ToText() + "\n";
-  }
-  return text;
-}
-
 }  // namespace trireme

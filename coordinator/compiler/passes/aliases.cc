@@ -1,8 +1,6 @@
 // Alias analysis over nodes in order.
 #include "coordinator/compiler/passes/aliases.h"
 
-#include <algorithm>
-
 #include "kernels/ops/rule.h"
 
 namespace trireme {
@@ -20,7 +18,6 @@ int64_t OuterCount(const std::vector<int64_t>& sizes, int dim) {
 // Offset of a slice of the outermost dim that is longer than one, or false when the slice is not
 // contiguous.
 bool ContiguousSlice(const Graph& graph, const Mesh& mesh, const Node& node, IndexMap* offset) {
-  const Value& in = graph.value(node.inputs[0]);
   const Value& out = graph.value(node.outputs[0]);
   const int dim = static_cast<int>(node.attrs.GetInt("dim"));
   const std::vector<int64_t> sizes = LocalSizes(mesh, out.dims, out.sharding);
@@ -32,7 +29,6 @@ bool ContiguousSlice(const Graph& graph, const Mesh& mesh, const Node& node, Ind
     offset->terms.push_back({static_cast<int32_t>(*it), stride});
     stride *= mesh.axis(static_cast<int>(*it)).size;
   }
-  (void)in;
   return true;
 }
 

@@ -38,7 +38,6 @@ struct CompiledSegment {
 
 // What the end of a step does to one tensor.
 struct CompiledUpdate {
-  Graph graph;
   SegmentCode init, update1, update2;
   bool separate_reduced = false;  // the reduced gradient has memory of its own
 };

@@ -137,7 +137,6 @@ StatusOr<const CompiledUpdate*> StageLinker::UpdateFor(const UpdateKey& key,
   for (const Value& value : graph.values) {
     if (value.kind == ValueKind::kReducedGrad) update.separate_reduced = true;
   }
-  update.graph = std::move(graph);
   return &(updates_[key] = std::move(update));
 }
 
