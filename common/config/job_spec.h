@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/mesh/axis_shapes.h"
@@ -103,6 +104,10 @@ struct PrecisionSpec {
 enum class GatherPolicy : uint8_t { kUse, kStep };
 enum class ReducePolicy : uint8_t { kMicrobatch, kStep };
 
+// Gradients between slices: reduced inside a slice first, so that DCN carries a shard of them, or
+// by one reduction over all replicas at once.
+enum class DcnReduce : uint8_t { kHierarchical, kFlat };
+
 struct MeshSpec {
   AxisSizes axes;
   AxisSizes dcn_axes;
@@ -110,11 +115,68 @@ struct MeshSpec {
   GatherPolicy gather = GatherPolicy::kUse;
   ReducePolicy reduce_ici = ReducePolicy::kMicrobatch;
   ReducePolicy reduce_dcn = ReducePolicy::kStep;
+  DcnReduce dcn_reduce = DcnReduce::kHierarchical;
+  // Gathers of split parameters are issued one block ahead (gather: use).
+  bool prefetch = false;
   bool operator==(const MeshSpec&) const = default;
 };
 
+// How tensor-parallel ranks meet (Nanotron's modes). reduce_scatter: the residual stream is split
+// by positions over the model axis; the parser writes that mapping.
+enum class TensorParallelMode : uint8_t { kAllReduce, kReduceScatter };
+
+struct TensorParallelSpec {
+  TensorParallelMode mode = TensorParallelMode::kAllReduce;
+  bool async = false;               // transfers run beside the products that need or make them
+  bool recompute_allgather = true;  // gather inputs of products again in the backward
+  int64_t chunks = 1;               // pieces of a block that travel on their own, when async
+  bool operator==(const TensorParallelSpec&) const = default;
+};
+
+// How a query reaches the keys of other ranks when positions are split over the context axis.
+enum class ContextParallelMode : uint8_t { kRing, kAllGather };
+
+struct ContextParallelSpec {
+  ContextParallelMode mode = ContextParallelMode::kRing;
+  bool zigzag = true;  // rank r holds pieces r and 2n - 1 - r of 2n, so that causal work is even
+  bool operator==(const ContextParallelSpec&) const = default;
+};
+
+enum class Compression : uint8_t { kNone, kBf16, kInt8 };
+
+struct CompressionSpec {
+  Compression dcn = Compression::kNone;  // of gradients between slices, with error feedback
+  bool operator==(const CompressionSpec&) const = default;
+};
+
+// A limit on what one worker sends to another, to stand for a slow fabric.
+struct LinkLimit {
+  double mbit_per_s = 0;  // 0 = none
+  double latency_ms = 0;  // added to every message
+  bool operator==(const LinkLimit&) const = default;
+};
+
+struct NetworkSpec {
+  LinkLimit ici;  // between workers of one slice
+  LinkLimit dcn;  // between workers of two slices
+  bool operator==(const NetworkSpec&) const = default;
+};
+
+// Steps whose calls are written down by every rank, as Chrome trace events.
+struct TraceSpec {
+  std::string path;  // folder; empty: none
+  int64_t first_step = 1;
+  int64_t steps = 3;
+  bool operator==(const TraceSpec&) const = default;
+};
+
+// Names that pipeline.order takes; the orders themselves are in coordinator/compiler/orders.
+inline constexpr std::string_view kPipelineOrders[] = {
+    "gpipe", "1f1b", "interleaved_1f1b", "zero_bubble_h1", "zero_bubble_v", "dualpipe_v"};
+
 struct PipelineSpec {
   std::string order = "1f1b";
+  int64_t chunks_per_stage = 0;  // 0: as few as the order needs
   std::vector<int64_t>
       layers_per_stage;  // empty: as even as can be, the first stages take the rest
   bool operator==(const PipelineSpec&) const = default;
@@ -136,7 +198,12 @@ struct JobSpec {
   ScheduleSpec schedule;
   PrecisionSpec precision;
   MeshSpec mesh;
+  TensorParallelSpec tensor_parallel;
+  ContextParallelSpec context_parallel;
   PipelineSpec pipeline;
+  CompressionSpec compression;
+  NetworkSpec network;
+  TraceSpec trace;
   CheckpointSpec checkpoint;
   bool operator==(const JobSpec&) const = default;
 };

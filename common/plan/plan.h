@@ -63,6 +63,7 @@ struct TrainingRun {
   int64_t microbatch_size = 0;  // sequences per replica
   int64_t num_microbatches = 0;
   int64_t sequence_length = 0;  // logical
+  int64_t zigzag_shards = 1;    // > 1: positions lie in the order of position_order.h
   int64_t seed = 0;
   double expected_tokens = 0;
   std::vector<float> lr_table;

@@ -32,7 +32,11 @@ std::string IndexText(const IndexMap& map, const Mesh& mesh) {
   if (map.base != 0 || map.terms.empty()) text = std::to_string(map.base);
   for (const IndexMap::Term& term : map.terms) {
     if (!text.empty()) text += "+";
-    text += std::to_string(term.stride) + "*" + AxisName(mesh, term.axis);
+    text += std::to_string(term.stride) + "*";
+    const std::string axis = AxisName(mesh, term.axis);
+    text += term.modulus == 0 ? axis
+                              : "((" + axis + "+" + std::to_string(term.shift) + ")%" +
+                                    std::to_string(term.modulus) + ")";
   }
   return text;
 }
@@ -62,6 +66,7 @@ std::string InstructionText(const Instruction& instruction, const SegmentCode& c
                             const Mesh& mesh) {
   std::string text = ViewsText(instruction.out, code, mesh);
   text += instruction.accumulate ? " += " : " = ";
+  if (instruction.async) text += "async ";
   text += instruction.op + instruction.attrs.ToText();
   for (const auto& [name, map] : instruction.index_attrs) {
     text += " " + name + "=" + IndexText(map, mesh);
@@ -89,7 +94,7 @@ std::string GroupText(const Group& group, const Mesh& mesh) {
 }
 
 void AppendInstances(const StageProgram& program, const std::vector<Instance>& instances,
-                     std::string_view phase, std::ostream& text) {
+                     const std::string& phase, std::ostream& text) {
   for (const Instance& instance : instances) {
     const SegmentCode& code = program.codes[instance.code];
     text << phase << " " << code.name;
@@ -116,16 +121,37 @@ void AppendTensor(const TensorPlacement& tensor, const Mesh& mesh, std::ostream&
   text << "\n";
 }
 
-void AppendEdges(std::string_view name, const std::vector<EdgePlacement>& edges,
+void AppendEdges(const std::string& name, const std::vector<EdgePlacement>& edges,
                  std::ostream& text) {
   for (const EdgePlacement& edge : edges) {
     text << name << " " << PlaceText(edge.place) << " bytes " << edge.bytes << "\n";
   }
 }
 
+// "" for the first chunk, then "b", "c", ...
+std::string ChunkText(int32_t chunk) {
+  if (chunk == 0) return "";
+  return chunk < 26 ? std::string(1, static_cast<char>('a' + chunk)) : "." + std::to_string(chunk);
+}
+
 std::string TransferText(const Transfer& transfer, char direction) {
   return std::string(1, direction) + (transfer.gradient ? "b" : "f") +
-         std::to_string(transfer.microbatch);
+         std::to_string(transfer.microbatch) + ChunkText(transfer.chunk);
+}
+
+void AppendChunk(const StageProgram& program, size_t index, std::ostream& text) {
+  const ChunkProgram& chunk = program.chunks[index];
+  const std::string suffix = ChunkText(static_cast<int32_t>(index));
+  if (program.chunks.size() > 1) {
+    text << "chunk " << index << " virtual stage " << chunk.virtual_stage << "\n";
+  }
+  AppendInstances(program, chunk.forward, "F" + suffix, text);
+  AppendInstances(program, chunk.backward, "B" + suffix, text);
+  AppendInstances(program, chunk.weight_grad, "W" + suffix, text);
+  AppendEdges("edge_in" + suffix, chunk.edges_in, text);
+  AppendEdges("edge_out" + suffix, chunk.edges_out, text);
+  AppendEdges("grad_edge_in" + suffix, chunk.grad_edges_in, text);
+  AppendEdges("grad_edge_out" + suffix, chunk.grad_edges_out, text);
 }
 
 }  // namespace
@@ -163,7 +189,8 @@ int64_t IndexMap::Evaluate(const std::vector<int64_t>& coordinates) const {
   for (const Term& term : terms) {
     CHECK(0 <= term.axis && term.axis < static_cast<int>(coordinates.size()))
         << "index map names axis " << term.axis << " of " << coordinates.size();
-    value += coordinates[term.axis] * term.stride;
+    const int64_t at = coordinates[term.axis];
+    value += (term.modulus == 0 ? at : (at + term.shift) % term.modulus) * term.stride;
   }
   return value;
 }
@@ -171,28 +198,28 @@ int64_t IndexMap::Evaluate(const std::vector<int64_t>& coordinates) const {
 int64_t View::count() const { return Product(sizes); }
 
 bool IsCollective(std::string_view op) {
-  return op == kAllReduceOp || op == kAllGatherOp || op == kReduceScatterOp || op == kAllToAllOp;
+  return op == kAllReduceOp || op == kAllGatherOp || op == kReduceScatterOp || op == kAllToAllOp ||
+         op == kPermuteOp;
 }
 
-const std::vector<Instance>& StageProgram::instances(Phase phase) const {
-  static const std::vector<Instance>* const none = new std::vector<Instance>;
+const std::vector<Instance>& StageProgram::instances(Phase phase, int chunk) const {
   switch (phase) {
     case Phase::kInit:
       return init;
     case Phase::kGather:
       return gather;
     case Phase::kForward:
-      return forward;
+      return chunks[chunk].forward;
     case Phase::kBackward:
-      return backward;
+      return chunks[chunk].backward;
+    case Phase::kWeightGrad:
+      return chunks[chunk].weight_grad;
     case Phase::kUpdate1:
       return update1;
     case Phase::kUpdate2:
-      return update2;
-    case Phase::kWeightGrad:
       break;
   }
-  return *none;
+  return update2;
 }
 
 int64_t StageProgram::SlotBytes(Pool pool) const {
@@ -241,10 +268,11 @@ std::string StageProgram::ToText(const Mesh& mesh) const {
       text << "  " << i << ": " << InstructionText(code.instructions[i], code, mesh) << "\n";
     }
   }
-  for (Phase phase : {Phase::kInit, Phase::kGather, Phase::kForward, Phase::kBackward,
-                      Phase::kUpdate1, Phase::kUpdate2}) {
-    AppendInstances(*this, instances(phase), Name(phase), text);
-  }
+  AppendInstances(*this, init, "INIT", text);
+  AppendInstances(*this, gather, "G", text);
+  for (size_t i = 0; i < chunks.size(); ++i) AppendChunk(*this, i, text);
+  AppendInstances(*this, update1, "U1", text);
+  AppendInstances(*this, update2, "U2", text);
   for (const TensorPlacement& tensor : tensors) AppendTensor(tensor, mesh, text);
   for (const InputPlacement& input : inputs) {
     text << "input " << input.name << " " << trireme::ToText(input.dims) << " INPUT+"
@@ -253,10 +281,6 @@ std::string StageProgram::ToText(const Mesh& mesh) const {
   }
   text << "scalars control " << scalars.control << " reduce " << scalars.reduce << " lr_table "
        << scalars.lr_table << " x " << scalars.lr_table_entries << "\n";
-  AppendEdges("edge_in", edges_in, text);
-  AppendEdges("edge_out", edges_out, text);
-  AppendEdges("grad_edge_in", grad_edges_in, text);
-  AppendEdges("grad_edge_out", grad_edges_out, text);
   AppendEdges("output", outputs, text);
   return text.str();
 }
@@ -267,7 +291,7 @@ std::string StepSchedule::ToText() const {
     if (!text.empty()) text += " ";
     if (item.kind == ItemKind::kRun) {
       text += Name(item.phase);
-      if (item.microbatch >= 0) text += std::to_string(item.microbatch);
+      if (item.microbatch >= 0) text += std::to_string(item.microbatch) + ChunkText(item.chunk);
       continue;
     }
     std::string exchange;

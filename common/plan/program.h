@@ -34,12 +34,15 @@ inline constexpr int kNumPools = 9;
 std::string_view Name(Pool pool);  // "PARAM", "STATE", ...
 bool IsSlotted(Pool pool);
 
-// base + sum over terms of coordinate[axis] * stride.
+// base + sum over terms of coordinate[axis] * stride; where `modulus` is set, of
+// ((coordinate[axis] + shift) mod modulus) * stride: the place of a block that goes around a ring.
 struct IndexMap {
   int64_t base = 0;
   struct Term {
     int32_t axis = 0;
     int64_t stride = 0;
+    int32_t shift = 0;    // in [0, modulus)
+    int32_t modulus = 0;  // 0 = none
     bool operator==(const Term&) const = default;
   };
   std::vector<Term> terms;
@@ -74,6 +77,8 @@ inline constexpr std::string_view kAllReduceOp = "all_reduce";
 inline constexpr std::string_view kAllGatherOp = "all_gather";
 inline constexpr std::string_view kReduceScatterOp = "reduce_scatter";
 inline constexpr std::string_view kAllToAllOp = "all_to_all";
+// Around a ring: member i's block goes to member (i + attribute "shift") mod n. Same sizes.
+inline constexpr std::string_view kPermuteOp = "permute";
 bool IsCollective(std::string_view op);
 
 // A kernel or a collective. Collectives have one dense input and one dense output (all_reduce: the
@@ -86,6 +91,10 @@ struct Instruction {
   std::vector<View> in;
   std::vector<View> out;
   bool accumulate = false;
+  // Collectives: may run beside the instructions that follow it, up to the first that touches its
+  // bytes (see hazards.h). All collectives of a rank start in program order.
+  bool async = false;
+  double flops = 0;        // of one execution; bytes follow from the views
   int32_t group = -1;      // collectives: index into StageProgram::groups
   int32_t workspace = -1;  // bytes offset in SCRATCH for the kernel's workspace, -1 = none
   std::string tensor;      // what a collective moves, for explanations
@@ -164,23 +173,35 @@ struct EdgePlacement {
   bool operator==(const EdgePlacement&) const = default;
 };
 
+// A run of consecutive links of the model's chain that a stage executes as one: a virtual stage.
+// Stages have one chunk unless the pipeline order gives them several (interleaved, V-shaped).
+struct ChunkProgram {
+  int32_t virtual_stage = 0;  // place along the chain of all chunks of all stages
+  // Instances of one phase, in execution order (backward: last segment first). weight_grad is empty
+  // unless the order splits the backward.
+  std::vector<Instance> forward, backward, weight_grad;
+  std::vector<EdgePlacement> edges_in, edges_out, grad_edges_in, grad_edges_out;
+  bool operator==(const ChunkProgram&) const = default;
+};
+
 struct StageProgram {
   int32_t stage = 0;
   std::vector<PoolSize> pools;
   std::vector<Group> groups;
   std::vector<SegmentCode> codes;
-  // Instances of one phase, in execution order (backward: last segment first).
-  std::vector<Instance> init, gather, forward, backward, update1, update2;
+  // Instances of one phase, in execution order.
+  std::vector<Instance> init, gather, update1, update2;
+  std::vector<ChunkProgram> chunks = std::vector<ChunkProgram>(1);  // at least one
   std::vector<TensorPlacement> tensors;
-  std::vector<InputPlacement> inputs;
+  std::vector<InputPlacement> inputs;  // what any of the chunks reads
   ScalarPlacement scalars;
-  std::vector<EdgePlacement> edges_in, edges_out, grad_edges_in, grad_edges_out;
   // Purpose generate: where the logits [batch, position, vocab] of a forward are (SAVED, within a
   // slot).
   std::vector<EdgePlacement> outputs;
   bool operator==(const StageProgram&) const = default;
 
-  const std::vector<Instance>& instances(Phase phase) const;
+  // `chunk` counts for the phases of a microbatch only.
+  const std::vector<Instance>& instances(Phase phase, int chunk = 0) const;
   int64_t SlotBytes(
       Pool pool) const;  // from one slot to the next: PoolSize::bytes, 64-byte aligned
   int64_t PoolBytes(Pool pool) const;   // all slots
@@ -195,22 +216,26 @@ struct StageProgram {
 // ---- step schedules
 
 struct Transfer {
-  int32_t peer_stage = 0;
-  bool gradient = false;  // edge activations or their gradients
+  int32_t peer_stage = 0;  // this stage itself where two neighbouring chunks are of one stage
+  bool gradient = false;   // edge activations or their gradients
   int32_t microbatch = 0;
   int32_t slot = 0;
+  int32_t chunk = 0;  // of this stage, whose edge is sent or filled
+  int32_t edge = 0;   // between virtual stages `edge` and `edge + 1`; the same on both sides
   bool operator==(const Transfer&) const = default;
 };
 
 enum class ItemKind : uint8_t { kRun, kExchange };
 
-// kRun executes all instances of `phase` for a microbatch in a slot (-1 in step phases). kExchange
+// kRun executes all instances of `phase` of a chunk for a microbatch in a slot (-1 in step phases).
+// A slot holds one microbatch of one chunk from what it receives to its last use. kExchange
 // moves edges between stages: all sends and receives of one moment.
 struct ScheduleItem {
   ItemKind kind = ItemKind::kRun;
   Phase phase = Phase::kForward;
   int32_t microbatch = -1;
   int32_t slot = -1;
+  int32_t chunk = 0;
   std::vector<Transfer> sends;
   std::vector<Transfer> receives;
   bool operator==(const ScheduleItem&) const = default;
@@ -223,6 +248,7 @@ struct StepSchedule {
   bool operator==(const StepSchedule&) const = default;
 
   // Example: "G F0 >f0 <b0 B0 U1 U2"; > sends, < receives; items of one exchange are joined by "+".
+  // Chunks after the first are told by letters: "F0b" is F of microbatch 0 of the second chunk.
   std::string ToText() const;
 };
 

@@ -14,6 +14,13 @@ TEST(IndexMap, AddsOneStrideForEachAxis) {
   EXPECT_EQ(map.Evaluate({1, 2}), 125);
 }
 
+TEST(IndexMap, GoesAroundARing) {
+  const IndexMap map = {.base = 1, .terms = {{1, 10, 3, 4}}};
+  EXPECT_EQ(map.Evaluate({0, 0}), 31);
+  EXPECT_EQ(map.Evaluate({7, 1}), 1);
+  EXPECT_EQ(map.Evaluate({7, 3}), 21);
+}
+
 TEST(StageProgram, PoolsFollowEachOtherAtMultiplesOf64Bytes) {
   const StageProgram program = TestProgram();
   EXPECT_EQ(program.PoolOffset(Pool::kParam), 0);
@@ -38,10 +45,10 @@ code block.F
   1: y[2,2] = all_reduce{kind=sum}(y[2,2]) over g0 of w  # y is partial over model
   2: y[2,2] += copy first=3+2*data(y[2,2])
 F block.F layer 3: w=PARAM+0, y=SAVED+16
+edge_out SAVED+16 bytes 16
 tensor w [embed 4, mlp 3] PARAM+0 [embed, mlp] grad SCRATCH+0 exp_avg STATE+0 [embed/model, mlp]
 input tokens [batch 4] INPUT+0 [batch/data] int32
 scalars control 0 reduce 0 lr_table 0 x 0
-edge_out SAVED+16 bytes 16
 )");
 }
 
@@ -56,6 +63,10 @@ TEST(StepSchedule, TextIsOneWordAnItem) {
       {.kind = ItemKind::kRun, .phase = Phase::kUpdate1},
       {.kind = ItemKind::kRun, .phase = Phase::kUpdate2}};
   EXPECT_EQ(schedule.ToText(), "G F0 >f0 >f1+<b0 B0 U1 U2");
+  schedule.items[1].chunk = 1;
+  schedule.items[4].phase = Phase::kWeightGrad;
+  schedule.items[2].sends[0].chunk = 1;
+  EXPECT_EQ(schedule.ToText(), "G F0b >f0b >f1+<b0 W0 U1 U2");
 }
 
 }  // namespace

@@ -22,15 +22,15 @@ ResolvedOperand ResolveView(const View& view, const Instance& instance,
 
 }  // namespace
 
-std::vector<ResolvedInstruction> Resolve(const StageProgram& program, Phase phase, const Mesh& mesh,
-                                         int64_t rank) {
+std::vector<ResolvedInstruction> Resolve(const StageProgram& program, Phase phase, int chunk,
+                                         const Mesh& mesh, int64_t rank) {
   const std::vector<int64_t> coordinates = mesh.Coordinates(rank);
   std::vector<std::vector<int32_t>> group_ranks;
   for (const Group& group : program.groups) {
     group_ranks.push_back(GroupRanksOf(group, mesh, rank));
   }
   std::vector<ResolvedInstruction> resolved;
-  for (const Instance& instance : program.instances(phase)) {
+  for (const Instance& instance : program.instances(phase, chunk)) {
     const SegmentCode& code = program.codes[instance.code];
     CHECK_EQ(instance.places.size(), code.bindings.size()) << code.name;
     for (const Instruction& source : code.instructions) {

@@ -29,9 +29,10 @@ struct ResolvedInstruction {
   std::vector<int32_t> group;  // ranks in group order; empty for kernels
 };
 
-// All instructions of the instances of `phase`, in order. `program` must outlive the result.
-std::vector<ResolvedInstruction> Resolve(const StageProgram& program, Phase phase, const Mesh& mesh,
-                                         int64_t rank);
+// All instructions of the instances of `phase` (of `chunk`, for the phases of a microbatch), in
+// order. `program` must outlive the result.
+std::vector<ResolvedInstruction> Resolve(const StageProgram& program, Phase phase, int chunk,
+                                         const Mesh& mesh, int64_t rank);
 
 // Ranks of `group` that contain `rank`, in group order.
 std::vector<int32_t> GroupRanksOf(const Group& group, const Mesh& mesh, int64_t rank);

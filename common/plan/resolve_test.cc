@@ -12,7 +12,7 @@ namespace {
 TEST(Resolve, EvaluatesIndexMapsAtTheRanksCoordinates) {
   const StageProgram program = TestProgram();
   const std::vector<ResolvedInstruction> code =
-      Resolve(program, Phase::kForward, TestMesh(), /*rank=*/3);
+      Resolve(program, Phase::kForward, 0, TestMesh(), /*rank=*/3);
   ASSERT_EQ(code.size(), 3u);
   EXPECT_EQ(code[0].in[0].pool, Pool::kParam);
   EXPECT_EQ(code[0].in[0].byte_offset, (1 + 4) * 4);
@@ -20,7 +20,7 @@ TEST(Resolve, EvaluatesIndexMapsAtTheRanksCoordinates) {
   EXPECT_EQ(code[1].group, (std::vector<int32_t>{2, 3}));
   EXPECT_EQ(code[2].attrs.GetInt("first"), 5);
   EXPECT_EQ(code[2].source, &program.codes[0].instructions[2]);
-  EXPECT_TRUE(Resolve(program, Phase::kBackward, TestMesh(), 3).empty());
+  EXPECT_TRUE(Resolve(program, Phase::kBackward, 0, TestMesh(), 3).empty());
 }
 
 TEST(ArenaOffset, SlotsAreApartBySlotBytes) {

@@ -36,7 +36,8 @@ inline StageProgram TestProgram() {
        .out = {y},
        .accumulate = true}};
   program.codes = {code};
-  program.forward = {{.code = 0, .layer = 3, .places = {{Pool::kParam, 0}, {Pool::kSaved, 16}}}};
+  program.chunks[0].forward = {
+      {.code = 0, .layer = 3, .places = {{Pool::kParam, 0}, {Pool::kSaved, 16}}}};
   program.tensors = {{.name = "w",
                       .dims = {{"embed", 4}, {"mlp", 3}},
                       .param_sharding = Replicated(2),
@@ -50,7 +51,7 @@ inline StageProgram TestProgram() {
                      .sharding = {.dim_axes = {{0}}},
                      .dtype = DType::kInt32,
                      .offset = 0}};
-  program.edges_out = {{{Pool::kSaved, 16}, 16}};
+  program.chunks[0].edges_out = {{{Pool::kSaved, 16}, 16}};
   return program;
 }
 

@@ -21,7 +21,7 @@ Status Bad(const std::string& where, const std::string& what) {
   return InvalidArgument(where + ": " + what + "; the program is corrupt or from another version");
 }
 
-bool IsKnown(DType dtype) { return static_cast<int>(dtype) <= static_cast<int>(DType::kFloat16); }
+bool IsKnown(DType dtype) { return static_cast<int>(dtype) <= static_cast<int>(DType::kInt8); }
 
 // Bytes [begin, end) that a code touches of a binding, and the alignment it needs.
 struct Extent {
@@ -42,6 +42,11 @@ Status CheckIndexMap(const IndexMap& map, const Mesh& mesh, const std::string& w
     }
     if (term.stride < -kLimit || term.stride > kLimit) {
       return Bad(where, "index map stride " + std::to_string(term.stride) + " is out of range");
+    }
+    if (term.modulus < 0 || term.shift < 0 || (term.modulus > 0 && term.shift >= term.modulus) ||
+        term.modulus > (1 << 20)) {
+      return Bad(where, "index map shift " + std::to_string(term.shift) + " modulo " +
+                            std::to_string(term.modulus));
     }
   }
   return absl::OkStatus();
@@ -70,7 +75,8 @@ Status CheckViewShape(const View& view, const std::string& where) {
 void Extend(const View& view, const Mesh& mesh, const std::string& where, Extent& extent) {
   Wide low = view.offset.base, high = view.offset.base;
   for (const IndexMap::Term& term : view.offset.terms) {
-    const Wide reach = static_cast<Wide>(term.stride) * (mesh.axis(term.axis).size - 1);
+    const int64_t most = term.modulus > 0 ? term.modulus : mesh.axis(term.axis).size;
+    const Wide reach = static_cast<Wide>(term.stride) * (most - 1);
     (reach < 0 ? low : high) += reach;
   }
   Wide length = 1;
@@ -95,11 +101,16 @@ class Validator {
     RETURN_IF_ERROR(CheckPools());
     for (size_t i = 0; i < program_.groups.size(); ++i) RETURN_IF_ERROR(CheckGroup(i));
     for (const SegmentCode& code : program_.codes) RETURN_IF_ERROR(CheckCode(code));
-    for (Phase phase : {Phase::kInit, Phase::kGather, Phase::kForward, Phase::kBackward,
-                        Phase::kUpdate1, Phase::kUpdate2}) {
-      for (const Instance& instance : program_.instances(phase)) {
-        RETURN_IF_ERROR(CheckInstance(instance, std::string(Name(phase))));
-      }
+    for (Phase phase : {Phase::kInit, Phase::kGather, Phase::kUpdate1, Phase::kUpdate2}) {
+      RETURN_IF_ERROR(CheckInstances(program_.instances(phase), phase));
+    }
+    if (program_.chunks.empty() || program_.chunks.size() > 1024) {
+      return Bad("program", std::to_string(program_.chunks.size()) + " chunks");
+    }
+    for (const ChunkProgram& chunk : program_.chunks) {
+      RETURN_IF_ERROR(CheckInstances(chunk.forward, Phase::kForward));
+      RETURN_IF_ERROR(CheckInstances(chunk.backward, Phase::kBackward));
+      RETURN_IF_ERROR(CheckInstances(chunk.weight_grad, Phase::kWeightGrad));
     }
     for (const TensorPlacement& tensor : program_.tensors) RETURN_IF_ERROR(CheckTensor(tensor));
     for (const InputPlacement& input : program_.inputs) {
@@ -231,6 +242,13 @@ class Validator {
     return Bad(where, "attribute kind must be \"sum\" or \"max\"");
   }
 
+  Status CheckInstances(const std::vector<Instance>& instances, Phase phase) {
+    for (const Instance& instance : instances) {
+      RETURN_IF_ERROR(CheckInstance(instance, std::string(Name(phase))));
+    }
+    return absl::OkStatus();
+  }
+
   Status CheckInstance(const Instance& instance, const std::string& phase) {
     if (instance.code < 0 || instance.code >= static_cast<int>(program_.codes.size())) {
       return Bad(phase, "instance of code " + std::to_string(instance.code) + " of " +
@@ -323,12 +341,19 @@ class Validator {
   }
 
   Status CheckEdges() {
-    for (const auto* edges : {&program_.edges_in, &program_.edges_out, &program_.grad_edges_in,
-                              &program_.grad_edges_out, &program_.outputs}) {
-      for (const EdgePlacement& edge : *edges) {
-        if (edge.bytes < 0 || edge.bytes > kLimit) return Bad("edge", "negative or huge");
-        RETURN_IF_ERROR(CheckPlace(edge.place, 0, edge.bytes, 4, "edge"));
+    for (const ChunkProgram& chunk : program_.chunks) {
+      for (const auto* edges :
+           {&chunk.edges_in, &chunk.edges_out, &chunk.grad_edges_in, &chunk.grad_edges_out}) {
+        RETURN_IF_ERROR(CheckEdgeList(*edges));
       }
+    }
+    return CheckEdgeList(program_.outputs);
+  }
+
+  Status CheckEdgeList(const std::vector<EdgePlacement>& edges) {
+    for (const EdgePlacement& edge : edges) {
+      if (edge.bytes < 0 || edge.bytes > kLimit) return Bad("edge", "negative or huge");
+      RETURN_IF_ERROR(CheckPlace(edge.place, 0, edge.bytes, 4, "edge"));
     }
     return absl::OkStatus();
   }
@@ -341,9 +366,13 @@ class Validator {
 };
 
 Status CheckTransfer(const Transfer& transfer, const StepSchedule& schedule, int64_t num_stages,
-                     int64_t num_microbatches, const std::string& where) {
-  if (transfer.peer_stage < 0 || transfer.peer_stage >= num_stages ||
-      transfer.peer_stage == schedule.stage) {
+                     int64_t num_chunks, int64_t num_microbatches, const std::string& where) {
+  if (transfer.chunk < 0 || transfer.chunk >= num_chunks || transfer.edge < 0 ||
+      transfer.edge >= num_stages * num_chunks) {
+    return Bad(where, "transfer of edge " + std::to_string(transfer.edge) + " of chunk " +
+                          std::to_string(transfer.chunk));
+  }
+  if (transfer.peer_stage < 0 || transfer.peer_stage >= num_stages) {
     return Bad(where, "peer stage " + std::to_string(transfer.peer_stage) + " of " +
                           std::to_string(num_stages));
   }
@@ -376,6 +405,10 @@ Status ValidateSchedule(const StageProgram& program, const StepSchedule& schedul
       const bool per_microbatch = item.phase == Phase::kForward || item.phase == Phase::kBackward ||
                                   item.phase == Phase::kWeightGrad;
       const int64_t low = per_microbatch ? 0 : -1;
+      if (item.chunk < 0 || item.chunk >= static_cast<int64_t>(program.chunks.size())) {
+        return Bad(where, "chunk " + std::to_string(item.chunk) + " of " +
+                              std::to_string(program.chunks.size()));
+      }
       if (item.microbatch < low || item.microbatch >= num_microbatches || item.slot < low ||
           item.slot >= schedule.num_slots) {
         return Bad(where, "microbatch " + std::to_string(item.microbatch) + " in slot " +
@@ -384,7 +417,9 @@ Status ValidateSchedule(const StageProgram& program, const StepSchedule& schedul
     }
     for (const auto* transfers : {&item.sends, &item.receives}) {
       for (const Transfer& transfer : *transfers) {
-        RETURN_IF_ERROR(CheckTransfer(transfer, schedule, num_stages, num_microbatches, where));
+        RETURN_IF_ERROR(CheckTransfer(transfer, schedule, num_stages,
+                                      static_cast<int64_t>(program.chunks.size()), num_microbatches,
+                                      where));
       }
     }
   }

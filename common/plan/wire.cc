@@ -115,11 +115,15 @@ struct Wire {
       v1::IndexMap::Term* t = to->add_terms();
       t->set_axis(term.axis);
       t->set_stride(term.stride);
+      t->set_shift(term.shift);
+      t->set_modulus(term.modulus);
     }
   }
   static void Read(const v1::IndexMap& from, IndexMap& to, EnumReader&) {
     to.base = from.base();
-    for (const auto& term : from.terms()) to.terms.push_back({term.axis(), term.stride()});
+    for (const auto& term : from.terms()) {
+      to.terms.push_back({term.axis(), term.stride(), term.shift(), term.modulus()});
+    }
   }
 
   static void Write(const View& from, v1::View* to) {
@@ -134,7 +138,7 @@ struct Wire {
     Read(from.offset(), to.offset, enums);
     Copy(from.sizes(), to.sizes);
     Copy(from.strides(), to.strides);
-    to.dtype = enums.Read(from.dtype(), DType::kFloat16);
+    to.dtype = enums.Read(from.dtype(), DType::kInt8);
   }
 
   static void Write(const Group& from, v1::Group* to) {
@@ -159,6 +163,8 @@ struct Wire {
     WriteAll(from.in, to->mutable_in());
     WriteAll(from.out, to->mutable_out());
     to->set_accumulate(from.accumulate);
+    to->set_async(from.async);
+    to->set_flops(from.flops);
     to->set_group(from.group);
     to->set_workspace(from.workspace);
     to->set_tensor(from.tensor);
@@ -174,6 +180,8 @@ struct Wire {
     ReadAll(from.in(), to.in, enums);
     ReadAll(from.out(), to.out, enums);
     to.accumulate = from.accumulate();
+    to.async = from.async();
+    to.flops = from.flops();
     to.group = from.group();
     to.workspace = from.workspace();
     to.tensor = from.tensor();
@@ -280,6 +288,27 @@ struct Wire {
     to = {from.control(), from.reduce(), from.lr_table(), from.lr_table_entries()};
   }
 
+  static void Write(const ChunkProgram& from, v1::ChunkProgram* to) {
+    to->set_virtual_stage(from.virtual_stage);
+    WriteAll(from.forward, to->mutable_forward());
+    WriteAll(from.backward, to->mutable_backward());
+    WriteAll(from.weight_grad, to->mutable_weight_grad());
+    WriteAll(from.edges_in, to->mutable_edges_in());
+    WriteAll(from.edges_out, to->mutable_edges_out());
+    WriteAll(from.grad_edges_in, to->mutable_grad_edges_in());
+    WriteAll(from.grad_edges_out, to->mutable_grad_edges_out());
+  }
+  static void Read(const v1::ChunkProgram& from, ChunkProgram& to, EnumReader& enums) {
+    to.virtual_stage = from.virtual_stage();
+    ReadAll(from.forward(), to.forward, enums);
+    ReadAll(from.backward(), to.backward, enums);
+    ReadAll(from.weight_grad(), to.weight_grad, enums);
+    ReadAll(from.edges_in(), to.edges_in, enums);
+    ReadAll(from.edges_out(), to.edges_out, enums);
+    ReadAll(from.grad_edges_in(), to.grad_edges_in, enums);
+    ReadAll(from.grad_edges_out(), to.grad_edges_out, enums);
+  }
+
   static void Write(const StageProgram& from, v1::StageProgram* to) {
     to->set_stage(from.stage);
     WriteAll(from.pools, to->mutable_pools());
@@ -287,17 +316,12 @@ struct Wire {
     WriteAll(from.codes, to->mutable_codes());
     WriteAll(from.init, to->mutable_init());
     WriteAll(from.gather, to->mutable_gather());
-    WriteAll(from.forward, to->mutable_forward());
-    WriteAll(from.backward, to->mutable_backward());
     WriteAll(from.update1, to->mutable_update1());
     WriteAll(from.update2, to->mutable_update2());
+    WriteAll(from.chunks, to->mutable_chunks());
     WriteAll(from.tensors, to->mutable_tensors());
     WriteAll(from.inputs, to->mutable_inputs());
     Write(from.scalars, to->mutable_scalars());
-    WriteAll(from.edges_in, to->mutable_edges_in());
-    WriteAll(from.edges_out, to->mutable_edges_out());
-    WriteAll(from.grad_edges_in, to->mutable_grad_edges_in());
-    WriteAll(from.grad_edges_out, to->mutable_grad_edges_out());
     WriteAll(from.outputs, to->mutable_outputs());
   }
   static void Read(const v1::StageProgram& from, StageProgram& to, EnumReader& enums) {
@@ -307,17 +331,14 @@ struct Wire {
     ReadAll(from.codes(), to.codes, enums);
     ReadAll(from.init(), to.init, enums);
     ReadAll(from.gather(), to.gather, enums);
-    ReadAll(from.forward(), to.forward, enums);
-    ReadAll(from.backward(), to.backward, enums);
     ReadAll(from.update1(), to.update1, enums);
     ReadAll(from.update2(), to.update2, enums);
+    to.chunks.clear();
+    ReadAll(from.chunks(), to.chunks, enums);
+    if (to.chunks.empty()) to.chunks.resize(1);
     ReadAll(from.tensors(), to.tensors, enums);
     ReadAll(from.inputs(), to.inputs, enums);
     Read(from.scalars(), to.scalars, enums);
-    ReadAll(from.edges_in(), to.edges_in, enums);
-    ReadAll(from.edges_out(), to.edges_out, enums);
-    ReadAll(from.grad_edges_in(), to.grad_edges_in, enums);
-    ReadAll(from.grad_edges_out(), to.grad_edges_out, enums);
     ReadAll(from.outputs(), to.outputs, enums);
   }
 
@@ -328,9 +349,12 @@ struct Wire {
     to->set_gradient(from.gradient);
     to->set_microbatch(from.microbatch);
     to->set_slot(from.slot);
+    to->set_chunk(from.chunk);
+    to->set_edge(from.edge);
   }
   static void Read(const v1::Transfer& from, Transfer& to, EnumReader&) {
-    to = {from.peer_stage(), from.gradient(), from.microbatch(), from.slot()};
+    to = {from.peer_stage(), from.gradient(), from.microbatch(),
+          from.slot(),       from.chunk(),    from.edge()};
   }
 
   static void Write(const ScheduleItem& from, v1::ScheduleItem* to) {
@@ -338,6 +362,7 @@ struct Wire {
     to->set_phase(static_cast<int>(from.phase));
     to->set_microbatch(from.microbatch);
     to->set_slot(from.slot);
+    to->set_chunk(from.chunk);
     WriteAll(from.sends, to->mutable_sends());
     WriteAll(from.receives, to->mutable_receives());
   }
@@ -346,6 +371,7 @@ struct Wire {
     to.phase = enums.Read(from.phase(), Phase::kUpdate2);
     to.microbatch = from.microbatch();
     to.slot = from.slot();
+    to.chunk = from.chunk();
     ReadAll(from.sends(), to.sends, enums);
     ReadAll(from.receives(), to.receives, enums);
   }
@@ -370,6 +396,7 @@ struct Wire {
     to->set_seed(from.seed);
     to->set_expected_tokens(from.expected_tokens);
     WriteInts(from.lr_table, to->mutable_lr_table());
+    to->set_zigzag_shards(from.zigzag_shards);
   }
   static void Read(const v1::TrainingRun& from, TrainingRun& to, EnumReader&) {
     to.steps = from.steps();
@@ -380,6 +407,7 @@ struct Wire {
     to.seed = from.seed();
     to.expected_tokens = from.expected_tokens();
     Copy(from.lr_table(), to.lr_table);
+    to.zigzag_shards = from.zigzag_shards();
   }
 
   static void Write(const Mesh& from, v1::Mesh* to) {

@@ -32,20 +32,30 @@ RankProgram FullProgram() {
   p.codes[0].phase = Phase::kBackward;
   p.codes[0].instructions[0].attrs.Set("ints", std::vector<int64_t>{-1, int64_t{1} << 50});
   p.codes[0].instructions[0].attrs.Set("negative", int64_t{-7});
-  const std::vector<Instance> instances = p.forward;
-  p.init = p.gather = p.backward = p.update1 = p.update2 = instances;
+  const std::vector<Instance> instances = p.chunks[0].forward;
+  p.chunks.resize(2);
+  ChunkProgram& chunk = p.chunks[1];
+  chunk = p.chunks[0];
+  chunk.virtual_stage = 3;
+  p.init = p.gather = chunk.backward = chunk.weight_grad = p.update1 = p.update2 = instances;
   p.init[0].layer = -1;
   p.tensors[0].dims[1].padded_size = 3;
   p.tensors[0].optimizer_sharding.partial = {{kMicrobatchAxis, ReduceKind::kMax}};
   p.tensors[0].owner_members = {0, 1};
   p.scalars = {0, 128, 160, 8};
-  p.edges_in = p.grad_edges_in = p.grad_edges_out = p.outputs = p.edges_out;
+  chunk.edges_in = chunk.grad_edges_in = chunk.grad_edges_out = p.outputs = chunk.edges_out;
+  p.codes[0].instructions[1].async = true;
+  p.codes[0].instructions[1].flops = 1e12;
+  p.codes[0].instructions[0].in[0].offset.terms.push_back({1, 2, 1, 2});
   program.schedule = {
       .stage = 1,
       .num_slots = 2,
       .items = {{.kind = ItemKind::kRun, .phase = Phase::kForward, .microbatch = 1, .slot = 1},
-                {.kind = ItemKind::kExchange, .sends = {{0, true, 1, 1}}, .receives = {{0}}}}};
-  program.run = {20, 16, 4, 2, 128, 7, 2048.0, {1e-3f, 2e-3f}};
+                {.kind = ItemKind::kExchange,
+                 .sends = {{0, true, 1, 1}},
+                 .receives = {{0, false, 0, 1, 1, 2}}}}};
+  program.schedule.items[0].chunk = 1;
+  program.run = {20, 16, 4, 2, 128, 2, 7, 2048.0, {1e-3f, 2e-3f}};
   program.data_axes = {0};
   program.stage_axis = 2;
   return program;
@@ -86,7 +96,7 @@ TEST(Wire, OtherVersionsAreNamed) {
 void Touch(const RankProgram& program) {
   for (int64_t rank = 0; rank < std::min<int64_t>(program.mesh.num_ranks(), 4); ++rank) {
     for (Phase phase : {Phase::kInit, Phase::kForward, Phase::kUpdate2}) {
-      for (const ResolvedInstruction& i : Resolve(program.program, phase, program.mesh, rank)) {
+      for (const ResolvedInstruction& i : Resolve(program.program, phase, 0, program.mesh, rank)) {
         for (const ResolvedOperand& operand : i.in) {
           const int64_t offset = ArenaOffset(program.program, operand, 0);
           EXPECT_GE(offset, 0);

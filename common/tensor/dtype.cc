@@ -18,7 +18,7 @@ struct Info {
 constexpr Info kInfos[] = {
     {DType::kFloat32, 4, "float32", "F32"},   {DType::kFloat64, 8, "float64", "F64"},
     {DType::kInt32, 4, "int32", "I32"},       {DType::kBFloat16, 2, "bfloat16", "BF16"},
-    {DType::kFloat16, 2, "float16", "F16"},
+    {DType::kFloat16, 2, "float16", "F16"},   {DType::kInt8, 1, "int8", "I8"},
 };
 
 const Info& Get(DType dtype) {
@@ -38,7 +38,7 @@ StatusOr<DType> ParseDType(std::string_view name) {
     if (info.name == name) return info.dtype;
   }
   return InvalidArgument("unknown element type \"" + std::string(name) +
-                         "\"; known: float32, float64, int32, bfloat16, float16");
+                         "\"; known: float32, float64, int32, bfloat16, float16, int8");
 }
 
 }  // namespace trireme

@@ -9,7 +9,14 @@
 
 namespace trireme {
 
-enum class DType : uint8_t { kFloat32 = 0, kFloat64 = 1, kInt32 = 2, kBFloat16 = 3, kFloat16 = 4 };
+enum class DType : uint8_t {
+  kFloat32 = 0,
+  kFloat64 = 1,
+  kInt32 = 2,
+  kBFloat16 = 3,
+  kFloat16 = 4,
+  kInt8 = 5,
+};
 
 // Bytes of one element.
 int64_t SizeOf(DType dtype);

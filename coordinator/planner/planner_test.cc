@@ -234,7 +234,7 @@ TEST(PlanGenerate, OneRankForwardThatEndsInLogits) {
   const StageProgram& program = plan->programs[0];
   ASSERT_EQ(program.outputs.size(), 1u);
   EXPECT_EQ(program.outputs[0].bytes, 16 * 257 * 4);
-  EXPECT_TRUE(program.backward.empty() && program.update2.empty());
+  EXPECT_TRUE(program.chunks[0].backward.empty() && program.update2.empty());
   ASSERT_EQ(plan->schedules.size(), 1u);
   EXPECT_EQ(plan->schedules[0].ToText(), "F0");
   EXPECT_TRUE(ValidateProgram(program, plan->mesh).ok()) << ValidateProgram(program, plan->mesh);

@@ -52,9 +52,9 @@ void SummarizeMemory(int64_t reserve_bytes, Plan* plan) {
 using Totals = std::map<std::tuple<std::string, int32_t, std::string, std::string>,
                         std::pair<int64_t, int64_t>>;
 
-void AddPhase(const Plan& plan, const StageProgram& program, Phase phase, int64_t times,
-              Totals* totals) {
-  for (const Instance& instance : program.instances(phase)) {
+void AddInstances(const Plan& plan, const StageProgram& program,
+                  const std::vector<Instance>& instances, int64_t times, Totals* totals) {
+  for (const Instance& instance : instances) {
     for (const Instruction& instruction : program.codes[instance.code].instructions) {
       if (!IsCollective(instruction.op)) continue;
       const int64_t bytes =
@@ -73,7 +73,9 @@ void AddSends(const Plan& plan, const StageProgram& program, const StepSchedule&
   int64_t count[2] = {};
   for (const ScheduleItem& item : schedule.items) {
     for (const Transfer& send : item.sends) {
-      for (const EdgePlacement& edge : send.gradient ? program.grad_edges_in : program.edges_out) {
+      if (send.peer_stage == program.stage) continue;  // a copy
+      const ChunkProgram& chunk = program.chunks[send.chunk];
+      for (const EdgePlacement& edge : send.gradient ? chunk.grad_edges_in : chunk.edges_out) {
         bytes[send.gradient] += edge.bytes;
       }
       ++count[send.gradient];
@@ -98,11 +100,14 @@ void SummarizeCollectives(Plan* plan) {
     const StageProgram& program = plan->programs[s];
     Totals totals;
     const int64_t microbatches = plan->run.num_microbatches;
-    AddPhase(*plan, program, Phase::kGather, 1, &totals);
-    AddPhase(*plan, program, Phase::kForward, microbatches, &totals);
-    AddPhase(*plan, program, Phase::kBackward, microbatches, &totals);
-    AddPhase(*plan, program, Phase::kUpdate1, 1, &totals);
-    AddPhase(*plan, program, Phase::kUpdate2, 1, &totals);
+    AddInstances(*plan, program, program.gather, 1, &totals);
+    for (const ChunkProgram& chunk : program.chunks) {
+      for (const auto* list : {&chunk.forward, &chunk.backward, &chunk.weight_grad}) {
+        AddInstances(*plan, program, *list, microbatches, &totals);
+      }
+    }
+    AddInstances(*plan, program, program.update1, 1, &totals);
+    AddInstances(*plan, program, program.update2, 1, &totals);
     for (const auto& [key, sums] : totals) {
       const auto& [op, group_index, tensor, reason] = key;
       const Group& group = program.groups[group_index];
@@ -123,6 +128,7 @@ int64_t CollectiveBytes(const Mesh& mesh, const Group& group, const Instruction&
   const int64_t in = bytes(instruction.in[0]);
   const int64_t out = bytes(instruction.out[0]);
   if (instruction.op == kAllReduceOp) return 2 * in * (n - 1) / n;
+  if (instruction.op == kPermuteOp) return in;
   return std::max(in, out) * (n - 1) / n;
 }
 

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 
 #include "common/base/check.h"
 #include "common/base/math.h"
+#include "common/plan/hazards.h"
+#include "common/plan/position_order.h"
 #include "common/plan/validate.h"
 #include "kernels/ops/kernel.h"
 #include "kernels/ops/step_control/layout.h"
@@ -20,8 +23,18 @@ struct Lockstep::Rank {
   const StepSchedule* schedule = nullptr;
   std::vector<int64_t> coordinates;
   std::vector<std::byte> arena;
-  std::map<Phase, std::vector<ResolvedInstruction>> phases;
-  size_t at = 0;  // next op
+  struct Code {
+    std::vector<ResolvedInstruction> instructions;
+    std::vector<int32_t> waits;
+  };
+  std::map<std::pair<Phase, int>, Code> code;  // by phase and chunk
+  size_t at = 0;                               // next op
+  // Async collectives that have started: the oldest first.
+  std::deque<const Op*> flying;
+  int64_t started = 0;  // of the running item
+  int64_t finished = 0;
+
+  const Code& CodeOf(Phase phase, int chunk) { return code.at({phase, chunk}); }
 
   std::byte* Address(const ResolvedOperand& operand, int slot) {
     return arena.data() + ArenaOffset(*program, operand, std::max(slot, 0));
@@ -33,7 +46,13 @@ struct Lockstep::Op {
   const ResolvedInstruction* instruction = nullptr;
   const ScheduleItem* item = nullptr;  // exchange, or the run whose inputs are filled
   int32_t slot = 0;
+  int32_t wait = 0;                  // async collectives of the item that must be over
+  bool first = false;                // of an item
   std::vector<bool> sent, received;  // exchange progress
+
+  bool is_collective() const {
+    return instruction != nullptr && IsCollective(instruction->source->op);
+  }
 };
 
 Lockstep::Lockstep(const Plan& plan, SequenceSource source, Kernels kernels)
@@ -63,9 +82,18 @@ void Lockstep::AddRank(int64_t rank) {
     std::memset(state->arena.data() + state->program->PoolOffset(pool), 0,
                 state->program->PoolBytes(pool));
   }
-  for (const Phase phase : {Phase::kInit, Phase::kGather, Phase::kForward, Phase::kBackward,
-                            Phase::kUpdate1, Phase::kUpdate2}) {
-    state->phases[phase] = Resolve(*state->program, phase, plan_.mesh, rank);
+  const auto resolve = [&](Phase phase, int chunk) {
+    Rank::Code& code = state->code[{phase, chunk}];
+    code.instructions = Resolve(*state->program, phase, chunk, plan_.mesh, rank);
+    code.waits = FindWaits(*state->program, code.instructions);
+  };
+  for (const Phase phase : {Phase::kInit, Phase::kGather, Phase::kUpdate1, Phase::kUpdate2}) {
+    resolve(phase, 0);
+  }
+  for (size_t chunk = 0; chunk < state->program->chunks.size(); ++chunk) {
+    for (const Phase phase : {Phase::kForward, Phase::kBackward, Phase::kWeightGrad}) {
+      resolve(phase, static_cast<int>(chunk));
+    }
   }
   const ScalarPlacement& scalars = state->program->scalars;
   std::memcpy(state->arena.data() +
@@ -74,18 +102,26 @@ void Lockstep::AddRank(int64_t rank) {
   ranks_.push_back(std::move(state));
 }
 
-std::vector<Lockstep::Op> Lockstep::StepOps(const Rank& rank) const {
+std::vector<Lockstep::Op> Lockstep::StepOps(Rank& rank) const {
   std::vector<Op> ops;
   for (const ScheduleItem& item : rank.schedule->items) {
     if (item.kind == ItemKind::kExchange) {
       ops.push_back({.item = &item,
+                     .first = true,
                      .sent = std::vector<bool>(item.sends.size()),
                      .received = std::vector<bool>(item.receives.size())});
       continue;
     }
-    if (item.phase == Phase::kForward) ops.push_back({.item = &item, .slot = item.slot});
-    for (const ResolvedInstruction& instruction : rank.phases.at(item.phase)) {
-      ops.push_back({.instruction = &instruction, .slot = item.slot});
+    if (item.phase == Phase::kForward) {
+      ops.push_back({.item = &item, .slot = item.slot, .first = true});
+    }
+    const int chunk = item.microbatch >= 0 ? item.chunk : 0;
+    const Rank::Code& code = rank.CodeOf(item.phase, chunk);
+    for (size_t i = 0; i < code.instructions.size(); ++i) {
+      ops.push_back({.instruction = &code.instructions[i],
+                     .slot = item.slot,
+                     .wait = code.waits[i],
+                     .first = i == 0});
     }
   }
   return ops;
@@ -108,17 +144,18 @@ void Lockstep::FillInputs(Rank& rank, int64_t step, int32_t microbatch, int32_t 
     for (int64_t row = 0; row < sizes[0]; ++row) {
       const SequenceData data = source_(step, first + row);
       for (int64_t p = 0; p < sizes[1]; ++p) {
-        const bool real = p < run.sequence_length;
+        const int64_t position = PositionAt(p, sizes[1], run.zigzag_shards);
+        const bool real = position < run.sequence_length;
         std::byte* at = base + (row * sizes[1] + p) * 4;
         if (input.name == "weights") {
-          const float weight = !real ? 0.0f : data.weights.empty() ? 1.0f : data.weights[p];
+          const float weight = !real ? 0.0f : data.weights.empty() ? 1.0f : data.weights[position];
           std::memcpy(at, &weight, 4);
           continue;
         }
         int32_t value = 0;
-        if (input.name == "tokens" && real) value = data.tokens[p];
-        if (input.name == "targets" && real) value = data.targets[p];
-        if (input.name == "positions") value = static_cast<int32_t>(p);
+        if (input.name == "tokens" && real) value = data.tokens[position];
+        if (input.name == "targets" && real) value = data.targets[position];
+        if (input.name == "positions") value = static_cast<int32_t>(position);
         if (input.name == "segments") value = real ? 0 : -1;
         std::memcpy(at, &value, 4);
       }
@@ -144,25 +181,60 @@ void Lockstep::RunKernel(Rank& rank, const Op& op) {
   (kernels_ == Kernels::kReference ? kernels.reference : kernels.cpu)(args);
 }
 
-// Runs the collective that `rank` stands at when every member stands at the same one.
+namespace {
+
+void Permute(int64_t shift, int64_t element, const std::vector<CollectiveBuffers>& members) {
+  const auto n = static_cast<int64_t>(members.size());
+  std::vector<std::vector<std::byte>> blocks;
+  for (const CollectiveBuffers& m : members) blocks.emplace_back(m.in, m.in + m.in_count * element);
+  for (int64_t i = 0; i < n; ++i) {
+    const CollectiveBuffers& to = members[((i + shift) % n + n) % n];
+    CHECK_EQ(to.out_count, members[i].in_count);
+    std::memcpy(to.out, blocks[i].data(), blocks[i].size());
+  }
+}
+
+}  // namespace
+
+// Runs the collective that `rank` stands at, or its oldest one in flight, when every member has
+// come to the same one.
 bool Lockstep::TryCollective(std::vector<std::vector<Op>>& ops, int64_t rank) {
-  const ResolvedInstruction& mine = *ops[rank][ranks_[rank]->at].instruction;
+  const auto next_of = [&](Rank& peer) -> const Op* {
+    if (!peer.flying.empty()) return peer.flying.front();
+    if (peer.at >= ops[peer.rank].size()) return nullptr;
+    const Op& op = ops[peer.rank][peer.at];
+    return op.is_collective() && !op.instruction->source->async ? &op : nullptr;
+  };
+  const Op* mine_op = next_of(*ranks_[rank]);
+  if (mine_op == nullptr) return false;
+  const ResolvedInstruction& mine = *mine_op->instruction;
   std::vector<CollectiveBuffers> members;
   for (const int32_t member : mine.group) {
     Rank& peer = *ranks_[member];
-    if (peer.at >= ops[member].size()) return false;
-    const Op& op = ops[member][peer.at];
-    if (op.instruction == nullptr || op.instruction->source->op != mine.source->op ||
-        op.instruction->group != mine.group) {
+    const Op* op = next_of(peer);
+    if (op == nullptr || op->instruction->source->op != mine.source->op ||
+        op->instruction->group != mine.group) {
       return false;
     }
-    const ResolvedOperand& in = op.instruction->in[0];
-    const ResolvedOperand& out = op.instruction->out[0];
-    members.push_back({peer.Address(in, op.slot), Product(in.sizes), peer.Address(out, op.slot),
+    const ResolvedOperand& in = op->instruction->in[0];
+    const ResolvedOperand& out = op->instruction->out[0];
+    members.push_back({peer.Address(in, op->slot), Product(in.sizes), peer.Address(out, op->slot),
                        Product(out.sizes)});
   }
-  RunCollective(mine.source->op, mine.attrs.GetString("kind"), mine.in[0].dtype, members);
-  for (const int32_t member : mine.group) ++ranks_[member]->at;
+  if (mine.source->op == kPermuteOp) {
+    Permute(mine.attrs.GetInt("shift"), SizeOf(mine.in[0].dtype), members);
+  } else {
+    RunCollective(mine.source->op, mine.attrs.GetString("kind"), mine.in[0].dtype, members);
+  }
+  for (const int32_t member : mine.group) {
+    Rank& peer = *ranks_[member];
+    if (peer.flying.empty()) {
+      ++peer.at;
+    } else {
+      peer.flying.pop_front();
+      ++peer.finished;
+    }
+  }
   return true;
 }
 
@@ -179,16 +251,22 @@ bool Lockstep::TryExchange(std::vector<std::vector<Op>>& ops, int64_t rank) {
     coordinates[plan_.stage_axis] = send.peer_stage;
     const int64_t peer_rank = plan_.mesh.RankOf(coordinates);
     Rank& peer = *ranks_[peer_rank];
-    if (peer.at >= ops[peer_rank].size() || ops[peer_rank][peer.at].instruction != nullptr)
+    if (peer.at >= ops[peer_rank].size() || !peer.flying.empty() ||
+        ops[peer_rank][peer.at].instruction != nullptr ||
+        ops[peer_rank][peer.at].item->kind != ItemKind::kExchange) {
       continue;
+    }
     Op& other = ops[peer_rank][peer.at];
     for (size_t j = 0; j < other.received.size(); ++j) {
       const Transfer& receive = other.item->receives[j];
       if (receive.peer_stage != stage || receive.gradient != send.gradient ||
-          receive.microbatch != send.microbatch)
+          receive.microbatch != send.microbatch || receive.edge != send.edge)
         continue;
-      const auto& from = send.gradient ? me.program->grad_edges_in : me.program->edges_out;
-      const auto& to = send.gradient ? peer.program->grad_edges_out : peer.program->edges_in;
+      const ChunkProgram& mine = me.program->chunks[send.chunk];
+      const ChunkProgram& theirs = peer.program->chunks[receive.chunk];
+      const auto& from = send.gradient ? mine.grad_edges_in : mine.edges_out;
+      const auto& to = send.gradient ? theirs.grad_edges_out : theirs.edges_in;
+      CHECK_EQ(from.size(), to.size());
       for (size_t k = 0; k < from.size(); ++k) {
         CHECK_EQ(from[k].bytes, to[k].bytes);
         std::memcpy(peer.arena.data() + ArenaOffset(*peer.program, to[k].place, receive.slot),
@@ -221,34 +299,45 @@ std::string Lockstep::Stuck(const std::vector<std::vector<Op>>& ops) const {
   return text;
 }
 
+// One thing that `rank` can do now; false when it has to wait.
+bool Lockstep::Step(std::vector<std::vector<Op>>& ops, Rank& rank, int64_t step) {
+  std::vector<Op>& mine = ops[rank.rank];
+  const bool over = rank.at >= mine.size();
+  if (over || mine[rank.at].first) {  // nothing runs on into another item
+    if (!rank.flying.empty()) return TryCollective(ops, rank.rank);
+    rank.started = rank.finished = 0;
+    if (over) return false;
+  }
+  const Op& op = mine[rank.at];
+  if (rank.finished < op.wait) return TryCollective(ops, rank.rank);
+  if (op.instruction == nullptr && op.item->kind == ItemKind::kRun) {
+    FillInputs(rank, step, op.item->microbatch, op.slot);
+    ++rank.at;
+    return true;
+  }
+  if (op.instruction == nullptr) return TryExchange(ops, rank.rank);
+  if (!op.is_collective()) {
+    RunKernel(rank, op);
+    ++rank.at;
+    return true;
+  }
+  if (!op.instruction->source->async) return TryCollective(ops, rank.rank);
+  rank.flying.push_back(&op);
+  ++rank.started;
+  ++rank.at;
+  return true;
+}
+
 Status Lockstep::Drive(std::vector<std::vector<Op>>& ops, int64_t step) {
   for (auto& rank : ranks_) rank->at = 0;
   for (bool moved = true; moved;) {
     moved = false;
     for (auto& rank : ranks_) {
-      std::vector<Op>& mine = ops[rank->rank];
-      while (rank->at < mine.size()) {
-        const Op& op = mine[rank->at];
-        const size_t before = rank->at;
-        bool progress = true;
-        if (op.instruction == nullptr && op.item->kind == ItemKind::kRun) {
-          FillInputs(*rank, step, op.item->microbatch, op.slot);
-          ++rank->at;
-        } else if (op.instruction == nullptr) {
-          progress = TryExchange(ops, rank->rank);
-        } else if (IsCollective(op.instruction->source->op)) {
-          progress = TryCollective(ops, rank->rank);
-        } else {
-          RunKernel(*rank, op);
-          ++rank->at;
-        }
-        moved = moved || progress;
-        if (rank->at == before) break;
-      }
+      while (Step(ops, *rank, step)) moved = true;
     }
   }
   for (auto& rank : ranks_) {
-    if (rank->at < ops[rank->rank].size()) return Internal(Stuck(ops));
+    if (rank->at < ops[rank->rank].size() || !rank->flying.empty()) return Internal(Stuck(ops));
   }
   return absl::OkStatus();
 }
@@ -257,7 +346,7 @@ Status Lockstep::Init() {
   std::vector<std::vector<Op>> ops;
   for (auto& rank : ranks_) {
     std::vector<Op> mine;
-    for (const ResolvedInstruction& instruction : rank->phases.at(Phase::kInit)) {
+    for (const ResolvedInstruction& instruction : rank->CodeOf(Phase::kInit, 0).instructions) {
       mine.push_back({.instruction = &instruction});
     }
     ops.push_back(std::move(mine));

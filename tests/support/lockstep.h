@@ -1,7 +1,8 @@
 // The lockstep interpreter: runs the programs of all ranks of a plan in one process, on one kernel
 // set (the references by default), with simulated collectives that complete only when every member
-// stands at the same call. Proves a layout in milliseconds and names the ranks that wait when it
-// cannot go on.
+// stands at the same call. Collectives that run beside the computation are put off as long as their
+// waits allow and read and write memory only then, so a missing wait shows in the numbers. Proves a
+// layout in milliseconds and names the ranks that wait when it cannot go on.
 #ifndef TRIREME_TESTS_SUPPORT_LOCKSTEP_H_
 #define TRIREME_TESTS_SUPPORT_LOCKSTEP_H_
 
@@ -60,10 +61,11 @@ class Lockstep {
   struct Op;
   Lockstep(const Plan& plan, SequenceSource source, Kernels kernels);
   void AddRank(int64_t rank);
-  std::vector<Op> StepOps(const Rank& rank) const;
+  std::vector<Op> StepOps(Rank& rank) const;
   void FillInputs(Rank& rank, int64_t step, int32_t microbatch, int32_t slot);
   Status Drive(std::vector<std::vector<Op>>& ops, int64_t step);
   bool TryCollective(std::vector<std::vector<Op>>& ops, int64_t rank);
+  bool Step(std::vector<std::vector<Op>>& ops, Rank& rank, int64_t step);
   bool TryExchange(std::vector<std::vector<Op>>& ops, int64_t rank);
   void RunKernel(Rank& rank, const Op& op);
   std::string Stuck(const std::vector<std::vector<Op>>& ops) const;

@@ -7,6 +7,7 @@
 #include "common/base/check.h"
 #include "common/formats/batch_order.h"
 #include "common/formats/tokenizer.h"
+#include "common/plan/position_order.h"
 #include "common/sharding/sharding.h"
 
 namespace trireme {
@@ -86,6 +87,7 @@ Status BatchLoader::AddInput(const InputPlacement& input, int64_t rank) {
   local.num_rows = sizes[0];
   local.first_position = start[1];
   local.num_positions = sizes[1];
+  local.length = input.dims[1].physical();
   inputs_.push_back(local);
   return absl::OkStatus();
 }
@@ -113,19 +115,32 @@ Status BatchLoader::Fill(int64_t step, int64_t microbatch, const std::vector<voi
   return absl::OkStatus();
 }
 
-Status BatchLoader::FillRow(const LocalInput& input, int64_t window, void* out) const {
+Status BatchLoader::FillRow(const LocalInput& input, int64_t window, char* out) const {
+  const int64_t shards = program_->run.zigzag_shards;
+  const int64_t piece = shards > 1 ? input.length / (2 * shards) : input.length;
+  const int64_t end = input.first_position + input.num_positions;
+  for (int64_t index = input.first_position; index < end;) {
+    const int64_t count = std::min(end, (index / piece + 1) * piece) - index;
+    RETURN_IF_ERROR(FillPositions(input.field, window, PositionAt(index, input.length, shards),
+                                  count, out + (index - input.first_position) * 4));
+    index += count;
+  }
+  return absl::OkStatus();
+}
+
+Status BatchLoader::FillPositions(Field field, int64_t window, int64_t first, int64_t count,
+                                  void* out) const {
   const int64_t length = program_->run.sequence_length;
-  // Positions of this rank that hold text; what follows is padding.
-  const int64_t real = std::clamp<int64_t>(length - input.first_position, 0, input.num_positions);
+  const int64_t real = std::clamp<int64_t>(length - first, 0, count);  // what follows is padding
   auto* const ints = static_cast<int32_t*>(out);
   auto* const floats = static_cast<float*>(out);
-  switch (input.field) {
+  switch (field) {
     case Field::kTokens:
     case Field::kTargets: {
-      const int64_t shift = input.field == Field::kTargets ? 1 : 0;
-      const int64_t start = window * length + input.first_position + shift;
+      const int64_t shift = field == Field::kTargets ? 1 : 0;
+      const int64_t start = window * length + first + shift;
       if (real > 0) corpus_.Read(start, real, ints);
-      std::fill(ints + real, ints + input.num_positions, 0);
+      std::fill(ints + real, ints + count, 0);
       const auto bad = std::find_if(ints, ints + real, [this](int32_t token) {
         return token < 0 || (vocab_size_ > 0 && token >= vocab_size_);
       });
@@ -137,16 +152,14 @@ Status BatchLoader::FillRow(const LocalInput& input, int64_t window, void* out) 
     }
     case Field::kWeights:
       std::fill(floats, floats + real, 1.0f);
-      std::fill(floats + real, floats + input.num_positions, 0.0f);
+      std::fill(floats + real, floats + count, 0.0f);
       break;
     case Field::kPositions:
-      for (int64_t p = 0; p < input.num_positions; ++p) {
-        ints[p] = static_cast<int32_t>(input.first_position + p);
-      }
+      for (int64_t p = 0; p < count; ++p) ints[p] = static_cast<int32_t>(first + p);
       break;
     case Field::kSegments:
       std::fill(ints, ints + real, 0);
-      std::fill(ints + real, ints + input.num_positions, -1);
+      std::fill(ints + real, ints + count, -1);
       break;
   }
   return absl::OkStatus();

@@ -32,6 +32,7 @@ class BatchLoader {
   // A MicrobatchSource (worker/executor): inputs[i] receives this rank's part of program.inputs[i]:
   //   tokens, targets (int32), weights (float32; 1), positions (int32; 0, 1, ...), segments (int32;
   //   0).
+  // With TrainingRun::zigzag_shards positions stand in the order of common/plan/position_order.h.
   // Positions beyond the sequence length are padding: token, target and weight 0, segment -1.
   // Row r of microbatch m on data rank d of D is sequence d * (B / D) + m * microbatch_size + r of
   // the global batch. Errors: kInvalidArgument on a token that the model's vocabulary does not
@@ -46,6 +47,7 @@ class BatchLoader {
     Field field = Field::kTokens;
     int64_t first_row = 0, num_rows = 0;
     int64_t first_position = 0, num_positions = 0;
+    int64_t length = 0;  // positions of all ranks
   };
 
   BatchLoader(const DataConfig& config, const RankProgram& program)
@@ -54,7 +56,9 @@ class BatchLoader {
   Status Open();
   Status AddInput(const InputPlacement& input, int64_t rank);
   int64_t SequenceOfRow(int64_t row, int64_t microbatch) const;
-  Status FillRow(const LocalInput& input, int64_t window, void* out) const;
+  Status FillRow(const LocalInput& input, int64_t window, char* out) const;
+  // `count` positions of the sequence from `first` on.
+  Status FillPositions(Field field, int64_t window, int64_t first, int64_t count, void* out) const;
 
   DataConfig config_;
   const RankProgram* program_;

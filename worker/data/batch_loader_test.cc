@@ -23,6 +23,7 @@ struct Layout {
   int64_t microbatch = 8;
   int64_t length = 6;
   int64_t padded_length = 6;
+  int64_t zigzag = 1;
 };
 
 RankProgram MakeProgram(const Layout& layout) {
@@ -34,6 +35,7 @@ RankProgram MakeProgram(const Layout& layout) {
                  .microbatch_size = layout.microbatch,
                  .num_microbatches = kBatch / layout.data / layout.microbatch,
                  .sequence_length = layout.length,
+                 .zigzag_shards = layout.zigzag,
                  .seed = 3};
   for (const char* name : {"tokens", "targets", "weights", "positions", "segments"}) {
     const bool weights = std::string_view(name) == "weights";
@@ -132,6 +134,32 @@ TEST(BatchLoader, RowsAreWindowsAndTargetsTheNextTokens) {
     const int window = std::stoi(tokens);
     EXPECT_EQ(tokens, text.substr(6 * window, 6));
     EXPECT_EQ(targets, text.substr(6 * window + 1, 6));
+  }
+}
+
+TEST(BatchLoader, ZigzagMovesPositionsAndKeepsTheirTokens) {
+  const TestFolder folder;
+  folder.Write("text", Text(100));
+  const DataConfig config = {.paths = {folder.File("text")}};
+  const Layout whole = {.microbatch = 1, .length = 7, .padded_length = 8};
+  Layout zigzag = whole;
+  zigzag.context = zigzag.zigzag = 2;
+  const RankProgram in_order = MakeProgram(whole);
+  const auto reader = BatchLoader::Create(config, in_order, 0);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const Inputs expected = FillOne(*reader, whole, 0, 0);
+  const RankProgram program = MakeProgram(zigzag);
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto loader = BatchLoader::Create(config, program, rank);
+    ASSERT_TRUE(loader.ok()) << loader.status();
+    const Inputs inputs = FillOne(*loader, zigzag, 0, 0);
+    EXPECT_THAT(inputs.values[3], rank == 0 ? ElementsAre(0, 1, 6, 7) : ElementsAre(2, 3, 4, 5));
+    for (int i = 0; i < 4; ++i) {
+      const int position = inputs.values[3][i];
+      for (const int field : {0, 1, 2, 4}) {
+        EXPECT_EQ(inputs.values[field][i], expected.values[field][position]) << field << " " << i;
+      }
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/math.h"
+#include "common/plan/hazards.h"
 #include "common/plan/resolve.h"
 #include "kernels/ops/rule.h"
 
@@ -29,13 +30,14 @@ CallKind KindOf(const std::string& op) {
   if (op == kAllGatherOp) return CallKind::kAllGather;
   if (op == kReduceScatterOp) return CallKind::kReduceScatter;
   if (op == kAllToAllOp) return CallKind::kAllToAll;
+  if (op == kPermuteOp) return CallKind::kPermute;
   return CallKind::kKernel;
 }
 
 class CallBuilder {
  public:
-  CallBuilder(const RankProgram& program, int slot, char* arena)
-      : program_(program.program), slot_(slot), arena_(arena) {}
+  CallBuilder(const RankProgram& program, int slot, int64_t rank, char* arena)
+      : program_(program.program), slot_(slot), rank_(rank), arena_(arena) {}
 
   StatusOr<Call> Build(ResolvedInstruction instruction) {
     const Instruction& source = *instruction.source;
@@ -62,10 +64,23 @@ class CallBuilder {
     if (call.attrs.Has("kind") && call.attrs.GetString("kind") == "max") {
       call.reduce = ReduceKind::kMax;
     }
+    call.async = source.async;
+    if (call.kind == CallKind::kPermute) SetNeighbours(call);
     return call;
   }
 
  private:
+  void SetNeighbours(Call& call) const {
+    const std::vector<int32_t>& ranks = call.group.ranks;
+    const auto n = static_cast<int64_t>(ranks.size());
+    const int64_t shift = (call.attrs.GetInt("shift") % n + n) % n;
+    const auto at = std::find(ranks.begin(), ranks.end(), static_cast<int32_t>(rank_));
+    if (at == ranks.end()) return;  // told below
+    const int64_t place = at - ranks.begin();
+    call.to = ranks[(place + shift) % n];
+    call.from = ranks[(place - shift + n) % n];
+  }
+
   Tensor MakeTensor(const ResolvedOperand& operand) const {
     return {operand.dtype, arena_ + ArenaOffset(program_, operand, slot_), operand.sizes,
             operand.strides};
@@ -73,28 +88,38 @@ class CallBuilder {
 
   const StageProgram& program_;
   const int slot_;
+  const int64_t rank_;
   char* const arena_;
 };
+
+// The same on both sides, and another for every message between two ranks in a step.
+int32_t TagOf(const Transfer& transfer) {
+  return (transfer.microbatch << 12 | transfer.edge) * 2 + (transfer.gradient ? 1 : 0);
+}
 
 // A transfer's edges as the rank stores them.
 const std::vector<EdgePlacement>& EdgesOf(const StageProgram& program, const Transfer& transfer,
                                           bool send) {
-  if (send) return transfer.gradient ? program.grad_edges_in : program.edges_out;
-  return transfer.gradient ? program.grad_edges_out : program.edges_in;
+  const ChunkProgram& chunk = program.chunks[transfer.chunk];
+  if (send) return transfer.gradient ? chunk.grad_edges_in : chunk.edges_out;
+  return transfer.gradient ? chunk.grad_edges_out : chunk.edges_in;
 }
 
 }  // namespace
 
-StatusOr<std::vector<Call>> BuildCalls(const RankProgram& program, Phase phase, int slot,
+StatusOr<std::vector<Call>> BuildCalls(const RankProgram& program, Phase phase, int chunk, int slot,
                                        int64_t rank, char* arena) {
-  std::vector<ResolvedInstruction> resolved = Resolve(program.program, phase, program.mesh, rank);
-  CallBuilder builder(program, slot, arena);
+  std::vector<ResolvedInstruction> resolved =
+      Resolve(program.program, phase, chunk, program.mesh, rank);
+  const std::vector<int32_t> waits = FindWaits(program.program, resolved);
+  CallBuilder builder(program, slot, rank, arena);
   std::vector<Call> calls;
   size_t next = 0;
-  for (const Instance& instance : program.program.instances(phase)) {
+  for (const Instance& instance : program.program.instances(phase, chunk)) {
     const SegmentCode& code = program.program.codes[instance.code];
     for (size_t i = 0; i < code.instructions.size(); ++i) {
-      ASSIGN_OR_RETURN(Call call, builder.Build(std::move(resolved[next++])));
+      ASSIGN_OR_RETURN(Call call, builder.Build(std::move(resolved[next])));
+      call.wait = waits[next++];
       if (call.kind == CallKind::kKernel && call.kernel == nullptr) continue;  // a view
       call.code = &code;
       call.index = static_cast<int32_t>(i);
@@ -121,8 +146,7 @@ ExchangeCall BuildExchange(const RankProgram& program, const ScheduleItem& item,
       std::vector<int64_t> peer = program.mesh.Coordinates(rank);
       peer[program.stage_axis] = transfer.peer_stage;
       for (const EdgePlacement& edge : EdgesOf(stage, transfer, send)) {
-        messages.push_back({static_cast<int32_t>(program.mesh.RankOf(peer)),
-                            transfer.microbatch * 2 + (transfer.gradient ? 1 : 0),
+        messages.push_back({static_cast<int32_t>(program.mesh.RankOf(peer)), TagOf(transfer),
                             arena + ArenaOffset(stage, edge.place, transfer.slot), edge.bytes});
       }
     }

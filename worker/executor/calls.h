@@ -14,7 +14,14 @@
 
 namespace trireme {
 
-enum class CallKind : uint8_t { kKernel, kAllReduce, kAllGather, kReduceScatter, kAllToAll };
+enum class CallKind : uint8_t {
+  kKernel,
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kPermute
+};
 
 struct Call {
   CallKind kind = CallKind::kKernel;
@@ -26,15 +33,20 @@ struct Call {
   void* workspace = nullptr;
   GroupRanks group;
   ReduceKind reduce = ReduceKind::kSum;
+  bool async = false;
+  int32_t wait = 0;  // async collectives of the list that must be over first (hazards.h)
+  // kPermute: ranks that this one sends to and receives from.
+  int32_t to = 0;
+  int32_t from = 0;
   // For messages.
   const SegmentCode* code = nullptr;  // borrowed from the program
   int32_t index = 0;                  // of the instruction in `code`
   int32_t layer = -1;
 };
 
-// The calls of `phase` for microbatch data in `slot`. `program` must outlive the result.
+// The calls of `phase` of `chunk` for microbatch data in `slot`. `program` must outlive the result.
 // Errors: kInvalidArgument naming an op that this binary does not have.
-StatusOr<std::vector<Call>> BuildCalls(const RankProgram& program, Phase phase, int slot,
+StatusOr<std::vector<Call>> BuildCalls(const RankProgram& program, Phase phase, int chunk, int slot,
                                        int64_t rank, char* arena);
 
 // The messages of one exchange: edges to the rank with the same coordinates on the peer stage, in

@@ -24,15 +24,15 @@ RankProgram TwoAxisProgram() {
   builder.Add(Phase::kUpdate1, "scale", {{"factor", 2.0}}, {w}, {w}).index_attrs = {
       {"first", {.base = 1, .terms = {{1, 10}}}}};
   program.program.update1[0].layer = 7;
-  program.program.edges_out = {{{Pool::kEdge, 0}, 32}, {{Pool::kEdge, 32}, 8}};
+  program.program.chunks[0].edges_out = {{{Pool::kEdge, 0}, 32}, {{Pool::kEdge, 32}, 8}};
   return program;
 }
 
 TEST(BuildCalls, BindsAddressesGroupsAndNames) {
   const RankProgram program = TwoAxisProgram();
   std::vector<char> arena(program.program.ArenaBytes());
-  const auto rank2 = BuildCalls(program, Phase::kUpdate1, 0, 2, arena.data());
-  const auto rank3 = BuildCalls(program, Phase::kUpdate1, 0, 3, arena.data());
+  const auto rank2 = BuildCalls(program, Phase::kUpdate1, 0, 0, 2, arena.data());
+  const auto rank3 = BuildCalls(program, Phase::kUpdate1, 0, 0, 3, arena.data());
   ASSERT_TRUE(rank2.ok() && rank3.ok());
   ASSERT_EQ(rank2->size(), 2u);  // the view makes no call
   const Call& reduce = (*rank2)[0];

@@ -9,6 +9,7 @@
 #include "common/plan/resolve.h"
 #include "common/plan/validate.h"
 #include "kernels/ops/step_control/layout.h"
+#include "worker/comm/flight_recorder.h"
 
 namespace trireme {
 namespace {
@@ -83,28 +84,38 @@ Status Executor::Build() {
 
 Status Executor::BuildPhases() {
   phases_.resize(kNumPhases);
+  bool has_async = false;
   for (int i = 0; i < kNumPhases; ++i) {
     const Phase phase = static_cast<Phase>(i);
-    const int num_slots = IsPerMicrobatch(phase) ? program_.schedule.num_slots : 1;
-    for (int slot = 0; slot < num_slots; ++slot) {
-      ASSIGN_OR_RETURN(std::vector<Call> calls, BuildCalls(program_, phase, slot, rank_, arena_));
-      phases_[i].by_slot.push_back(std::move(calls));
+    const bool repeated = IsPerMicrobatch(phase);
+    const int num_slots = repeated ? program_.schedule.num_slots : 1;
+    const int num_chunks = repeated ? static_cast<int>(program_.program.chunks.size()) : 1;
+    phases_[i].by_chunk_and_slot.resize(num_chunks);
+    for (int chunk = 0; chunk < num_chunks; ++chunk) {
+      for (int slot = 0; slot < num_slots; ++slot) {
+        ASSIGN_OR_RETURN(std::vector<Call> calls,
+                         BuildCalls(program_, phase, chunk, slot, rank_, arena_));
+        for (const Call& call : calls) has_async = has_async || call.async;
+        phases_[i].by_chunk_and_slot[chunk].push_back(std::move(calls));
+      }
     }
   }
+  if (has_async) comm_thread_ = std::make_unique<CommThread>();
   return absl::OkStatus();
 }
 
-const std::vector<Call>& Executor::CallsOf(Phase phase, int slot) const {
-  const PhaseCalls& calls = phases_[static_cast<int>(phase)];
-  return calls.by_slot[IsPerMicrobatch(phase) ? slot : 0];
+const std::vector<Call>& Executor::CallsOf(Phase phase, int chunk, int slot) const {
+  const auto& calls = phases_[static_cast<int>(phase)].by_chunk_and_slot;
+  return IsPerMicrobatch(phase) ? calls[chunk][slot] : calls[0][0];
 }
 
 Status Executor::Init() {
-  return Annotate(RunCalls(CallsOf(Phase::kInit, 0), /*step=*/-1, /*item=*/-1), "initial weights");
+  return Annotate(RunCalls(CallsOf(Phase::kInit, 0, 0), /*step=*/-1, /*item=*/-1),
+                  "initial weights");
 }
 
 Status Executor::RunPhase(Phase phase, int slot) {
-  return Annotate(RunCalls(CallsOf(phase, slot), /*step=*/-1, /*item=*/-1), Name(phase));
+  return Annotate(RunCalls(CallsOf(phase, 0, slot), /*step=*/-1, /*item=*/-1), Name(phase));
 }
 
 StatusOr<StepResult> Executor::RunStep(int64_t step, const MicrobatchSource& source) {
@@ -145,10 +156,16 @@ Status Executor::RunItem(int64_t step, int32_t item, const MicrobatchSource& sou
   if (scheduled.kind == ItemKind::kExchange) {
     if (communicator_ == nullptr) return Internal("no communicator for an exchange");
     SetProgress(step, item, -1);
-    return communicator_->Exchange(exchanges_[item].sends, exchanges_[item].receives);
+    const int64_t start = trace_ != nullptr ? WallClockNs() : 0;
+    const Status status =
+        communicator_->Exchange(exchanges_[item].sends, exchanges_[item].receives);
+    if (trace_ != nullptr) {
+      trace_->Add({TraceTrack::kTransfer, Where(step, scheduled), start, WallClockNs()});
+    }
+    return status;
   }
   if (scheduled.phase == Phase::kForward) RETURN_IF_ERROR(FillInputs(step, scheduled, source));
-  return RunCalls(CallsOf(scheduled.phase, scheduled.slot), step, item);
+  return RunCalls(CallsOf(scheduled.phase, scheduled.chunk, scheduled.slot), step, item);
 }
 
 Status Executor::FillInputs(int64_t step, const ScheduleItem& item,
@@ -164,18 +181,44 @@ Status Executor::FillInputs(int64_t step, const ScheduleItem& item,
 }
 
 Status Executor::RunCalls(const std::vector<Call>& calls, int64_t step, int32_t item) {
-  Stream& stream = device_.stream();
+  // Collectives of this list begin after those that were posted before it.
+  const int64_t base = comm_thread_ != nullptr ? comm_thread_->posted() : 0;
   for (size_t i = 0; i < calls.size(); ++i) {
     const Call& call = calls[i];
-    SetProgress(step, item, static_cast<int32_t>(i));
-    if (call.kind == CallKind::kKernel) {
-      call.kernel({stream, call.attrs, call.in, call.out, call.accumulate, call.workspace});
+    if (call.wait > 0) RETURN_IF_ERROR(comm_thread_->WaitFor(base + call.wait));
+    const auto instruction = static_cast<int32_t>(i);
+    if (call.async) {
+      comm_thread_->Post([this, &call, step, item, instruction] {
+        SetProgress(step, item, instruction);
+        return RunTimed(call);
+      });
       continue;
     }
-    const Status status = RunCollective(call);
-    if (!status.ok()) return Annotate(status, ToText(call));
+    // While collectives run beside it, their thread says where the rank is.
+    if (comm_thread_ == nullptr) SetProgress(step, item, instruction);
+    RETURN_IF_ERROR(RunTimed(call));
   }
-  return absl::OkStatus();
+  return Drain();
+}
+
+Status Executor::Drain() {
+  return comm_thread_ != nullptr ? comm_thread_->WaitForAll() : absl::OkStatus();
+}
+
+Status Executor::RunTimed(const Call& call) {
+  const int64_t start = trace_ != nullptr ? WallClockNs() : 0;
+  const bool kernel = call.kind == CallKind::kKernel;
+  Status status;
+  if (kernel) {
+    call.kernel({device_.stream(), call.attrs, call.in, call.out, call.accumulate, call.workspace});
+  } else {
+    status = RunCollective(call);
+  }
+  if (trace_ != nullptr) {
+    trace_->Add({kernel ? TraceTrack::kCompute : TraceTrack::kTransfer, ToText(call), start,
+                 WallClockNs()});
+  }
+  return status.ok() ? status : Annotate(status, ToText(call));
 }
 
 Status Executor::RunCollective(const Call& call) {
@@ -197,6 +240,12 @@ Status Executor::RunCollective(const Call& call) {
       return communicator_->ReduceScatter(call.group, out.dtype, call.reduce, from, to);
     case CallKind::kAllToAll:
       return communicator_->AllToAll(call.group, out.dtype, from, to);
+    case CallKind::kPermute: {
+      const int32_t tag = call.group.id & 0xffff;
+      const int64_t bytes = from.count * SizeOf(in.dtype);
+      return communicator_->Exchange({{call.to, tag, in.data, bytes}},
+                                     {{call.from, tag, out.data, bytes}});
+    }
     case CallKind::kKernel:
       break;
   }

@@ -13,7 +13,9 @@
 #include "common/plan/rank_program.h"
 #include "worker/comm/communicator.h"
 #include "worker/executor/calls.h"
+#include "worker/executor/comm_thread.h"
 #include "worker/executor/device.h"
+#include "worker/executor/trace.h"
 
 namespace trireme {
 
@@ -47,6 +49,9 @@ class Executor {
   // all_gather: ...".
   StatusOr<StepResult> RunStep(int64_t step, const MicrobatchSource& source);
 
+  // Writes down every call from now on; null: no longer. Borrowed.
+  void SetTrace(TraceRecorder* trace) { trace_ = trace; }
+
   // All calls of one phase, for programs that are not scheduled (generate).
   Status RunPhase(Phase phase, int slot);
 
@@ -63,7 +68,7 @@ class Executor {
 
  private:
   struct PhaseCalls {
-    std::vector<std::vector<Call>> by_slot;  // one entry for phases of the step
+    std::vector<std::vector<std::vector<Call>>> by_chunk_and_slot;  // one for phases of the step
   };
 
   Executor(const RankProgram& program, int64_t rank, Communicator* communicator, Device& device)
@@ -76,9 +81,12 @@ class Executor {
   Status RunItem(int64_t step, int32_t item, const MicrobatchSource& source);
   Status FillInputs(int64_t step, const ScheduleItem& item, const MicrobatchSource& source);
   Status RunCalls(const std::vector<Call>& calls, int64_t step, int32_t item);
+  Status RunTimed(const Call& call);
   Status RunCollective(const Call& call);
+  // Waits until nothing runs beside this thread; returns what went wrong there.
+  Status Drain();
   void SetProgress(int64_t step, int32_t item, int32_t instruction);
-  const std::vector<Call>& CallsOf(Phase phase, int slot) const;
+  const std::vector<Call>& CallsOf(Phase phase, int chunk, int slot) const;
 
   const RankProgram& program_;
   const int64_t rank_;
@@ -90,6 +98,8 @@ class Executor {
   std::vector<ExchangeCall> exchanges_;     // index = schedule item
   std::vector<std::vector<char>> staging_;  // host copies of the inputs
   std::vector<void*> staging_pointers_;
+  TraceRecorder* trace_ = nullptr;
+  std::unique_ptr<CommThread> comm_thread_;  // only where the program has async collectives
 };
 
 }  // namespace trireme

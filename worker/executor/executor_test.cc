@@ -184,12 +184,12 @@ RankProgram PipelineProgram(int32_t stage) {
   if (stage == 0) {
     p.inputs = {
         {.name = "x", .dims = {{"batch", 4}}, .sharding = Replicated(1), .dtype = DType::kFloat32}};
-    p.edges_out = {edge_place};
-    p.grad_edges_out = {grad_place};
+    p.chunks[0].edges_out = {edge_place};
+    p.chunks[0].grad_edges_out = {grad_place};
     builder.Add(Phase::kForward, "scale", {{"factor", 3.0}}, {x}, {edge});
   } else {
-    p.edges_in = {edge_place};
-    p.grad_edges_in = {grad_place};
+    p.chunks[0].edges_in = {edge_place};
+    p.chunks[0].grad_edges_in = {grad_place};
     builder.Add(Phase::kBackward, "scale", {{"factor", -1.0}}, {edge}, {grad});
   }
   for (int m : {0, 1}) {

@@ -48,8 +48,10 @@ class ProgramBuilder {
  private:
   Instance& InstanceOf(Phase phase) {
     StageProgram& p = program_.program;
-    std::vector<Instance>* const lists[] = {&p.forward, &p.backward, nullptr,   &p.init,
-                                            &p.gather,  &p.update1,  &p.update2};
+    ChunkProgram& chunk = p.chunks[0];
+    std::vector<Instance>* const lists[] = {&chunk.forward, &chunk.backward, &chunk.weight_grad,
+                                            &p.init,        &p.gather,       &p.update1,
+                                            &p.update2};
     std::vector<Instance>& list = *lists[static_cast<int>(phase)];
     if (list.empty()) {
       list.push_back({.code = static_cast<int32_t>(p.codes.size())});

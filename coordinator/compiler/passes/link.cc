@@ -208,9 +208,9 @@ void StageLinker::PlaceEdges(int begin, int end) {
   const Graph& first = compiled_.segments[link(begin).segment].graph;
   const Graph& last = compiled_.segments[link(end - 1).segment].graph;
   for (size_t k = 0; k < edges_[0].size(); ++k) {
-    program_.edges_in.push_back({edges_[0][k], EdgeBytes(first, first.edges_in[k])});
+    program_.chunks[0].edges_in.push_back({edges_[0][k], EdgeBytes(first, first.edges_in[k])});
     if (training()) {
-      program_.grad_edges_in.push_back({grad_edges_[1], EdgeBytes(first, first.edges_in[k])});
+      program_.chunks[0].grad_edges_in.push_back({grad_edges_[1], EdgeBytes(first, first.edges_in[k])});
     }
   }
   const bool model_end = end == static_cast<int>(compiled_.model->chain.size());
@@ -220,9 +220,9 @@ void StageLinker::PlaceEdges(int begin, int end) {
       program_.outputs.push_back(edge);
       continue;
     }
-    program_.edges_out.push_back(edge);
+    program_.chunks[0].edges_out.push_back(edge);
     if (training())
-      program_.grad_edges_out.push_back({grad_edges_[(end - begin + 1) % 2], edge.bytes});
+      program_.chunks[0].grad_edges_out.push_back({grad_edges_[(end - begin + 1) % 2], edge.bytes});
   }
 }
 
@@ -274,10 +274,10 @@ void StageLinker::AddInstances(int begin, int end) {
       if (!code.instructions.empty()) list.push_back(MakeInstance(code, link(i).layer, places));
     };
     add(segment.gather, program_.gather);
-    add(segment.forward, program_.forward);
-    add(segment.backward, program_.backward);
+    add(segment.forward, program_.chunks[0].forward);
+    add(segment.backward, program_.chunks[0].backward);
   }
-  std::reverse(program_.backward.begin(), program_.backward.end());
+  std::reverse(program_.chunks[0].backward.begin(), program_.chunks[0].backward.end());
 }
 
 void StageLinker::AddUpdates() {

@@ -118,18 +118,18 @@ TEST(Link, NeighboursAgreeAboutTheirEdge) {
   MappingConfig config = SequenceParallel();
   const Linked linked(TinyLlama(), {{"stage", 3}, {"data", 2}, {"model", 2}}, {}, config);
   ASSERT_EQ(linked.programs.size(), 3u);
-  EXPECT_TRUE(linked.programs[0].edges_in.empty());
-  EXPECT_TRUE(linked.programs[2].edges_out.empty());
+  EXPECT_TRUE(linked.programs[0].chunks[0].edges_in.empty());
+  EXPECT_TRUE(linked.programs[2].chunks[0].edges_out.empty());
   for (int s = 0; s < 2; ++s) {
     const StageProgram& from = linked.programs[s];
     const StageProgram& to = linked.programs[s + 1];
-    ASSERT_EQ(from.edges_out.size(), 1u);
-    ASSERT_EQ(to.edges_in.size(), 1u);
-    EXPECT_EQ(from.edges_out[0].bytes, 4 * 6 * 8 * 4 / 4) << "batch over data, position over model";
-    EXPECT_EQ(from.edges_out[0].bytes, to.edges_in[0].bytes);
-    ASSERT_EQ(from.grad_edges_out.size(), 1u);
-    ASSERT_EQ(to.grad_edges_in.size(), 1u);
-    EXPECT_EQ(from.grad_edges_out[0].bytes, to.grad_edges_in[0].bytes);
+    ASSERT_EQ(from.chunks[0].edges_out.size(), 1u);
+    ASSERT_EQ(to.chunks[0].edges_in.size(), 1u);
+    EXPECT_EQ(from.chunks[0].edges_out[0].bytes, 4 * 6 * 8 * 4 / 4) << "batch over data, position over model";
+    EXPECT_EQ(from.chunks[0].edges_out[0].bytes, to.chunks[0].edges_in[0].bytes);
+    ASSERT_EQ(from.chunks[0].grad_edges_out.size(), 1u);
+    ASSERT_EQ(to.chunks[0].grad_edges_in.size(), 1u);
+    EXPECT_EQ(from.chunks[0].grad_edges_out[0].bytes, to.chunks[0].grad_edges_in[0].bytes);
   }
 }
 
@@ -138,10 +138,10 @@ TEST(Link, InstancesFollowTheChain) {
   const Linked linked(TinyLlama(), {{"data", 2}});
   const StageProgram& program = linked.programs[0];
   std::string text;
-  for (const Instance& i : program.forward)
+  for (const Instance& i : program.chunks[0].forward)
     text += program.codes[i.code].name + std::to_string(i.layer) + " ";
   text += "| ";
-  for (const Instance& i : program.backward)
+  for (const Instance& i : program.chunks[0].backward)
     text += program.codes[i.code].name + std::to_string(i.layer) + " ";
   EXPECT_EQ(text,
             "embed.F-1 block.F0 block.F1 block.F2 head.F-1 | head.B-1 block.B2 block.B1 block.B0 "
@@ -150,7 +150,7 @@ TEST(Link, InstancesFollowTheChain) {
   EXPECT_EQ(program.update1.size(), program.tensors.size());
   EXPECT_EQ(program.update2.size(), program.tensors.size() + 1) << "and the step's control";
   EXPECT_EQ(program.codes[program.update2[0].code].name, "step.U2");
-  for (const Instance& instance : program.forward) {
+  for (const Instance& instance : program.chunks[0].forward) {
     EXPECT_EQ(instance.places.size(), program.codes[instance.code].bindings.size());
   }
 }
@@ -220,7 +220,7 @@ TEST(Link, ForwardOnlyProgramsHaveNoUpdate) {
   const auto programs = LinkStages(*compiled, t.mesh, {});
   ASSERT_TRUE(programs.ok()) << programs.status();
   const StageProgram& program = (*programs)[0];
-  EXPECT_TRUE(program.update1.empty() && program.update2.empty() && program.backward.empty());
+  EXPECT_TRUE(program.update1.empty() && program.update2.empty() && program.chunks[0].backward.empty());
   EXPECT_EQ(program.PoolBytes(Pool::kState) + program.PoolBytes(Pool::kGrad), 0);
   EXPECT_EQ(program.init.size(), program.tensors.size());
   ASSERT_EQ(program.outputs.size(), 1u);
