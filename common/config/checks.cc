@@ -128,6 +128,11 @@ Status CheckMappings(const JobSpec& spec, const LocateKey& locate) {
 }
 
 Status CheckMesh(const JobSpec& spec, const LocateKey& locate) {
+  if (spec.mesh.prefetch && spec.mesh.gather == GatherPolicy::kStep) {
+    return ConfigError(locate("mesh.prefetch"), "mesh.prefetch",
+                       "true moves gathers at every use one block ahead, but mesh.gather is step; "
+                       "use gather: use, or prefetch: false");
+  }
   for (const auto& [name, size] : spec.mesh.dcn_axes) {
     for (const auto& [other, other_size] : spec.mesh.axes) {
       if (name != other) continue;
@@ -149,6 +154,15 @@ Status CheckPipeline(const JobSpec& spec, const LocateKey& locate) {
                      "adds up to " + Text(sum) + ", but model.num_hidden_layers is " +
                          Text(spec.model.num_hidden_layers) + "; change one of them by " +
                          Text(std::abs(sum - spec.model.num_hidden_layers)));
+}
+
+// Steps count from 0.
+Status CheckTrace(const JobSpec& spec, const LocateKey& locate) {
+  if (spec.trace.path.empty() || spec.trace.first_step < spec.train.steps) return absl::OkStatus();
+  return ConfigError(locate("trace.first_step"), "trace.first_step",
+                     Text(spec.trace.first_step) + " is past the last step, for train.steps " +
+                         Text(spec.train.steps) + " counts from 0; set it to at most " +
+                         Text(spec.train.steps - 1));
 }
 
 Status CheckCheckpoint(const JobSpec& spec, const LocateKey& locate) {
@@ -189,7 +203,7 @@ Status FillDerivedKeys(const LocateKey& locate, bool tie_given, JobSpec* spec) {
 
 Status CheckJob(const JobSpec& spec, const LocateKey& locate) {
   for (const auto check : {CheckName, CheckModel, CheckData, CheckSchedule, CheckMesh,
-                           CheckMappings, CheckPipeline, CheckCheckpoint}) {
+                           CheckMappings, CheckPipeline, CheckTrace, CheckCheckpoint}) {
     RETURN_IF_ERROR(check(spec, locate));
   }
   return absl::OkStatus();

@@ -63,6 +63,8 @@ TEST(CheckJob, TakesTheGoodAndRefusesEachBadOne) {
       [](JobSpec* s) { s->mesh.mapping.param["embed"] = {"dta"}; },
       [](JobSpec* s) { s->mesh.mapping.compute["resdual/position"] = {"model"}; },
       [](JobSpec* s) { s->checkpoint.every = 1; },
+      [](JobSpec* s) { s->mesh.prefetch = true, s->mesh.gather = GatherPolicy::kStep; },
+      [](JobSpec* s) { s->trace.path = "t", s->trace.first_step = 100; },
       [](JobSpec* s) {
         s->model.hidden_size = 131072;
         s->model.intermediate_size = 524288;

@@ -10,7 +10,8 @@ const std::vector<JobKey>& JobKeys() {
     auto* all = new std::vector<JobKey>();
     for (const auto section :
          {NameKeys, ModelKeys, DataKeys, TrainKeys, OptimizerKeys, ScheduleKeys, PrecisionKeys,
-          MeshKeys, PipelineKeys, CheckpointKeys}) {
+          MeshKeys, TensorParallelKeys, ContextParallelKeys, ZeroKeys, PipelineKeys,
+          CompressionKeys, NetworkKeys, TraceKeys, CheckpointKeys}) {
       for (JobKey& key : section()) all->push_back(std::move(key));
     }
     return all;

@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/config/config_node.h"
 #include "common/config/job_spec.h"
+#include "common/config/short_forms.h"
 #include "nlohmann/json.hpp"
 
 namespace trireme {
@@ -24,6 +25,9 @@ struct JobKey {
   // Errors: kInvalidArgument "job.yaml:7: train.steps: expected ..., got ...".
   std::function<Status(const ConfigNode& node, const std::string& path, JobSpec* spec)> read;
   std::function<nlohmann::ordered_json(const JobSpec& spec)> write;
+  // A key that only stands for others has this instead of the two above; it is never written back.
+  std::function<Status(const ConfigNode& node, const std::string& path, ShortForms* forms)>
+      read_short_form;
 };
 
 // All rows, in the order of the reference page.
@@ -38,7 +42,13 @@ std::vector<JobKey> OptimizerKeys();
 std::vector<JobKey> ScheduleKeys();
 std::vector<JobKey> PrecisionKeys();
 std::vector<JobKey> MeshKeys();
+std::vector<JobKey> TensorParallelKeys();
+std::vector<JobKey> ContextParallelKeys();
+std::vector<JobKey> ZeroKeys();
 std::vector<JobKey> PipelineKeys();
+std::vector<JobKey> CompressionKeys();
+std::vector<JobKey> NetworkKeys();
+std::vector<JobKey> TraceKeys();
 std::vector<JobKey> CheckpointKeys();
 
 }  // namespace trireme

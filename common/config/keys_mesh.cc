@@ -177,6 +177,12 @@ std::vector<JobKey> MeshKeys() {
               "When a split parameter is gathered: at every use (less memory) or once a step (less "
               "traffic)."),
       ReduceKey(),
+      EnumKey("mesh.dcn_reduce", {"hierarchical", "flat"}, TRIREME_FIELD(mesh.dcn_reduce),
+              "Gradients between slices. hierarchical: summed inside a slice first, so that each "
+              "rank sends its shard of them over DCN. flat: one sum over all replicas at once."),
+      BoolKey("mesh.prefetch", TRIREME_FIELD(mesh.prefetch),
+              "Gathers of split parameters are issued one block ahead and run beside the "
+              "computation; with gather: use."),
   };
 }
 

@@ -1,4 +1,4 @@
-// Rows of the job table: train, optimizer, schedule, precision, pipeline, checkpoint.
+// Rows of the job table: train, optimizer, schedule, precision, checkpoint.
 #include "common/config/key_makers.h"
 
 namespace trireme {
@@ -73,27 +73,6 @@ JobKey FloatTypeKey(std::string path, Field field, std::string meaning) {
   return key;
 }
 
-JobKey LayersPerStageKey() {
-  JobKey key{"pipeline.layers_per_stage", "a list of whole numbers >= 1",
-             "Blocks of each stage; they add up to model.num_hidden_layers. Empty: as even as can "
-             "be, the first stages take the rest."};
-  key.read = [](const ConfigNode& node, const std::string& at, JobSpec* spec) {
-    if (!node.is_list())
-      return Expected(node, at, "a list of whole numbers, for example [3, 3, 2]");
-    std::vector<int64_t> layers(node.items.size());
-    for (size_t i = 0; i < layers.size(); ++i) {
-      const std::string item_path = JoinPath(at, std::to_string(i));
-      RETURN_IF_ERROR(ReadInt(node.items[i], item_path, {1, 2048}, &layers[i]));
-    }
-    spec->pipeline.layers_per_stage = std::move(layers);
-    return absl::OkStatus();
-  };
-  key.write = [](const JobSpec& spec) {
-    return nlohmann::ordered_json(spec.pipeline.layers_per_stage);
-  };
-  return key;
-}
-
 JobKey CheckpointEveryKey() {
   JobKey key{"checkpoint.every", "a whole number of steps (10, or \"10 steps\")",
              "Steps between checkpoints. 0: only after the last step."};
@@ -164,15 +143,6 @@ std::vector<JobKey> PrecisionKeys() {
                    "Element type of the parameters. Only float32 is accepted now."),
       FloatTypeKey("precision.compute", TRIREME_FIELD(precision.compute),
                    "Element type of products and activations. Only float32 is accepted now."),
-  };
-}
-
-std::vector<JobKey> PipelineKeys() {
-  return {
-      ChoiceKey(
-          "pipeline.order", {"gpipe", "1f1b"}, TRIREME_FIELD(pipeline.order),
-          "Order of microbatches over stages, when the mesh has the axis that layers map to."),
-      LayersPerStageKey(),
   };
 }
 

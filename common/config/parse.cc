@@ -7,6 +7,7 @@
 #include "common/config/config_node.h"
 #include "common/config/keys.h"
 #include "common/config/overrides.h"
+#include "common/config/short_forms.h"
 #include "common/config/values.h"
 
 namespace trireme {
@@ -71,7 +72,8 @@ class JobReader {
       const JobKey* key = nested ? nullptr : FindKey(path);
       if (key != nullptr) {
         places_[path] = value.where;
-        RETURN_IF_ERROR(key->read(value, path, &spec_));
+        RETURN_IF_ERROR(key->read_short_form ? key->read_short_form(value, path, &forms_)
+                                             : key->read(value, path, &spec_));
       } else if (!nested && IsSection(path)) {
         RETURN_IF_ERROR(ReadSection(value, path));
       } else {
@@ -88,8 +90,9 @@ class JobReader {
       return ConfigError(Locate(key.path), key.path, "required but missing; expected " + key.type);
     }
     const LocateKey locate = [this](const std::string& path) { return Locate(path); };
-    const bool tie_given = places_.count("model.tie_word_embeddings") > 0;
-    RETURN_IF_ERROR(FillDerivedKeys(locate, tie_given, &spec_));
+    const IsGivenKey given = [this](const std::string& path) { return places_.count(path) > 0; };
+    RETURN_IF_ERROR(FillDerivedKeys(locate, given("model.tie_word_embeddings"), &spec_));
+    RETURN_IF_ERROR(ApplyShortForms(forms_, given, locate, &spec_));
     RETURN_IF_ERROR(CheckJob(spec_, locate));
     return std::move(spec_);
   }
@@ -106,6 +109,7 @@ class JobReader {
   }
 
   JobSpec spec_;
+  ShortForms forms_;
   std::map<std::string, std::string> places_;  // path of a key or section -> where
 };
 
@@ -123,6 +127,7 @@ StatusOr<JobSpec> ParseJob(std::string_view text, std::string_view file,
 std::string JobToJson(const JobSpec& spec) {
   nlohmann::ordered_json root = nlohmann::ordered_json::object();
   for (const JobKey& key : JobKeys()) {
+    if (!key.write) continue;
     nlohmann::ordered_json* at = &root;
     size_t begin = 0;
     for (size_t dot = key.path.find('.'); dot != std::string::npos;

@@ -20,7 +20,8 @@ namespace trireme {
 StatusOr<JobSpec> ParseJob(std::string_view text, std::string_view file,
                            const std::vector<std::string>& overrides = {});
 
-// Canonical JSON with every key written out; ParseJob(JobToJson(s)) equals s.
+// Canonical JSON with every key written out, but for short forms (zero), which stand in what they
+// wrote; ParseJob(JobToJson(s)) equals s.
 std::string JobToJson(const JobSpec& spec);
 
 // Markdown reference of every key: type, default, meaning.

@@ -17,7 +17,27 @@ tests of `common/config` once with `TRIREME_UPDATE_GOLDEN=1`.
 
 )";
 
-constexpr std::string_view kTail = R"(## Initial weights
+constexpr std::string_view kTail = R"(## Parallelism short forms
+
+What decides where tensors lie is the mesh section alone; these keys write into it. `plan` and stored jobs show what they
+wrote, and an entry that the job gives itself is left as it is; where the two contradict each other, the error names both.
+
+| short form | writes |
+|---|---|
+| `zero: {stage: 0}` | `mesh.param_mapping.embed: null`, `mesh.optimizer_mapping.embed: null` |
+| `zero: {stage: 1}` | `mesh.param_mapping.embed: null`, `mesh.optimizer_mapping.embed: data` |
+| `zero: {stage: 3}` | `mesh.param_mapping.embed: data`; optimizer state follows |
+| `zero: {reshard_after_forward: false}` | `mesh.gather: step` (true: `use`); parameters must be split |
+| `zero: {prefetch: true}` | `mesh.prefetch: true`; parameters must be split |
+| `tensor_parallel: {mode: reduce_scatter}` | `mesh.compute_mapping.residual/position: model`, or `[context, model]` when the mesh has a context axis |
+| `context_parallel: {mode: ring}` | `mesh.compute_mapping.attention/key_position: context` when the mesh has a context axis |
+| `context_parallel: {mode: all_gather}` | nothing: keys and values are whole unless mapped |
+
+There is no ZeRO stage 2: gradients are reduced to the optimizer's shards already at stage 1. Where a job maps `mlp` or
+`position` to axes of its own, those stand for `model` and `context` here. A job that maps `attention/key_position: null`
+and names no mode has mode all_gather.
+
+## Initial weights
 
 A function of the seed and the tensor's name alone, so the mesh never changes them.
 

@@ -28,7 +28,7 @@ TEST(JobReferencePage, StatesWhatTheIssuesOfTrainingTurnOn) {
   const std::string page = JobReferencePage();
   for (const std::string_view words :
        {"Weight-decay mask", "epsilon 1e-8", "standard deviation `model.initializer_range`",
-        "sqrt(2 * num_hidden_layers)", "Only float32 is accepted now"}) {
+        "sqrt(2 * num_hidden_layers)", "Only float32 is accepted now", "Parallelism short forms"}) {
     EXPECT_THAT(page, testing::HasSubstr(std::string(words)));
   }
 }
@@ -38,6 +38,15 @@ TEST(JobReferencePage, ExampleInItParses) {
   const size_t begin = page.find("```yaml\n") + 8;
   const StatusOr<JobSpec> spec =
       ParseJob(page.substr(begin, page.find("```", begin) - begin), "example");
+  EXPECT_TRUE(spec.ok()) << spec.status();
+}
+
+TEST(JobReferencePage, ExampleInTheRepositoryParses) {
+  std::ifstream file("deploy/examples/bible.yaml");
+  ASSERT_TRUE(file.good()) << "run the tests in the root of the repository";
+  std::stringstream text;
+  text << file.rdbuf();
+  const StatusOr<JobSpec> spec = ParseJob(text.str(), "bible.yaml");
   EXPECT_TRUE(spec.ok()) << spec.status();
 }
 
