@@ -16,9 +16,9 @@ struct Info {
 };
 
 constexpr Info kInfos[] = {
-    {DType::kFloat32, 4, "float32", "F32"},   {DType::kFloat64, 8, "float64", "F64"},
-    {DType::kInt32, 4, "int32", "I32"},       {DType::kBFloat16, 2, "bfloat16", "BF16"},
-    {DType::kFloat16, 2, "float16", "F16"},   {DType::kInt8, 1, "int8", "I8"},
+    {DType::kFloat32, 4, "float32", "F32"}, {DType::kFloat64, 8, "float64", "F64"},
+    {DType::kInt32, 4, "int32", "I32"},     {DType::kBFloat16, 2, "bfloat16", "BF16"},
+    {DType::kFloat16, 2, "float16", "F16"}, {DType::kInt8, 1, "int8", "I8"},
 };
 
 const Info& Get(DType dtype) {

@@ -21,13 +21,14 @@ enum class DType : uint8_t {
 // Bytes of one element.
 int64_t SizeOf(DType dtype);
 
-// "float32", "float64", "int32", "bfloat16", "float16": the spelling of job files and plans.
+// "float32", "float64", "int32", "bfloat16", "float16", "int8": the spelling of job files and
+// plans.
 std::string_view Name(DType dtype);
 
 // Errors: kInvalidArgument naming the known types.
 StatusOr<DType> ParseDType(std::string_view name);
 
-// safetensors spelling: "F32", "F64", "I32", "BF16", "F16".
+// safetensors spelling: "F32", "F64", "I32", "BF16", "F16", "I8".
 std::string_view SafetensorsName(DType dtype);
 
 }  // namespace trireme

@@ -9,11 +9,13 @@ namespace {
 
 TEST(DType, NamesRoundTrip) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kBFloat16,
-                            DType::kFloat16}) {
+                            DType::kFloat16, DType::kInt8}) {
     EXPECT_EQ(*ParseDType(Name(dtype)), dtype);
   }
   EXPECT_FALSE(ParseDType("float8").ok());
   EXPECT_EQ(SizeOf(DType::kBFloat16), 2);
+  EXPECT_EQ(SizeOf(DType::kInt8), 1);
+  EXPECT_EQ(SafetensorsName(DType::kInt8), "I8");
 }
 
 TEST(Dim, TextShowsPadding) {
