@@ -3,32 +3,48 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "common/base/check.h"
+#include "worker/comm/blocks.h"
 
 namespace trireme {
 namespace {
 
 using Bytes = std::vector<std::byte>;
 
+// Elements of block `block`, reduced over the inputs in this order.
 template <typename T>
-Bytes Reduce(const std::string& kind, const std::vector<Bytes>& inputs) {
-  Bytes result = inputs[0];
-  auto* total = reinterpret_cast<T*>(result.data());
-  for (size_t m = 1; m < inputs.size(); ++m) {
-    const auto* next = reinterpret_cast<const T*>(inputs[m].data());
-    for (size_t i = 0; i < result.size() / sizeof(T); ++i) {
-      total[i] = kind == "max" ? std::max(total[i], next[i]) : total[i] + next[i];
+void Reduce(const std::string& kind, const std::vector<Bytes>& inputs,
+            const std::vector<int32_t>& order, const Block& block, Bytes* result) {
+  auto* total = reinterpret_cast<T*>(result->data());
+  for (int64_t i = block.begin; i < block.begin + block.count; ++i) {
+    total[i] = reinterpret_cast<const T*>(inputs[order[0]].data())[i];
+    for (size_t m = 1; m < order.size(); ++m) {
+      const T next = reinterpret_cast<const T*>(inputs[order[m]].data())[i];
+      total[i] = kind == "max" ? std::max(total[i], next) : total[i] + next;
     }
   }
-  return result;
 }
 
-Bytes ReduceAs(DType dtype, const std::string& kind, const std::vector<Bytes>& inputs) {
-  if (dtype == DType::kFloat32) return Reduce<float>(kind, inputs);
-  if (dtype == DType::kFloat64) return Reduce<double>(kind, inputs);
-  CHECK(dtype == DType::kInt32) << Name(dtype);
-  return Reduce<int32_t>(kind, inputs);
+// The sums of all elements: in blocks around the ring, or all in group order.
+Bytes ReduceAll(DType dtype, const std::string& kind, const std::vector<Bytes>& inputs,
+                bool in_blocks) {
+  CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kInt32)
+      << Name(dtype);
+  Bytes result(inputs[0].size());
+  const auto count = static_cast<int64_t>(result.size()) / SizeOf(dtype);
+  const auto members = static_cast<int64_t>(inputs.size());
+  std::vector<int32_t> group(members);
+  std::iota(group.begin(), group.end(), 0);
+  for (int64_t b = 0; b < (in_blocks ? members : 1); ++b) {
+    const Block block = in_blocks ? BlockOf(count, members, b) : Block{0, count};
+    const std::vector<int32_t> order = in_blocks ? RingOrder(group, b) : group;
+    if (dtype == DType::kFloat32) Reduce<float>(kind, inputs, order, block, &result);
+    if (dtype == DType::kFloat64) Reduce<double>(kind, inputs, order, block, &result);
+    if (dtype == DType::kInt32) Reduce<int32_t>(kind, inputs, order, block, &result);
+  }
+  return result;
 }
 
 void Put(const Bytes& from, size_t begin, std::byte* to, size_t bytes) {
@@ -51,7 +67,9 @@ void RunCollective(const std::string& op, const std::string& kind, DType dtype,
   const size_t out_bytes = members[0].out_count * element;
   const size_t in_bytes = members[0].in_count * element;
   if (op == "all_reduce" || op == "reduce_scatter") {
-    const Bytes total = ReduceAs(dtype, kind, inputs);
+    const bool in_blocks =
+        op == "reduce_scatter" || static_cast<int64_t>(in_bytes) > kSmallCallBytes;
+    const Bytes total = ReduceAll(dtype, kind, inputs, in_blocks);
     CHECK_EQ(in_bytes, op == "all_reduce" ? out_bytes : n * out_bytes) << op;
     for (size_t m = 0; m < n; ++m)
       Put(total, op == "all_reduce" ? 0 : m * out_bytes, members[m].out, out_bytes);

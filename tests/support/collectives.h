@@ -1,5 +1,5 @@
-// Collectives on the buffers of all members at once, adding in group order: what the communicators
-// must equal.
+// Collectives on the buffers of all members at once, adding in the order that
+// worker/comm/communicator.h documents: what the communicators must equal.
 #ifndef TRIREME_TESTS_SUPPORT_COLLECTIVES_H_
 #define TRIREME_TESTS_SUPPORT_COLLECTIVES_H_
 

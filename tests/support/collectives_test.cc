@@ -36,6 +36,25 @@ TEST(Collectives, ReduceScatterGivesEachItsBlock) {
             (Buffers{{111, 222}, {333, 444}, {555, 666}}));
 }
 
+// Floats near 1e8 are 8 apart: it swallows a 3, but not two of them added before.
+TEST(Collectives, SumsGoAroundTheRingAndEndWithTheBlocksOwner) {
+  const float big = 1e8f, eight = 8.0f, small = 3.0f;
+  // Block 0: (x1 + x2) + x0, block 1: (x2 + x0) + x1, block 2: (x0 + x1) + x2.
+  const Buffers inputs = {{big, big, big}, {small, small, small}, {small, small, small}};
+  EXPECT_EQ(Collect("reduce_scatter", "sum", inputs, 1), (Buffers{{big + eight}, {big}, {big}}));
+  EXPECT_EQ(Collect("all_reduce", "sum", inputs, 3), Buffers(3, {big, big, big}));
+}
+
+TEST(Collectives, ALargeAllReduceIsSummedInBlocks) {
+  const size_t count = 3 * 2000 + 1;  // more than 16 KiB; blocks of 2001, 2000 and 2000
+  const Buffers inputs = {std::vector<float>(count, 1e8f), std::vector<float>(count, 3.0f),
+                          std::vector<float>(count, 3.0f)};
+  const Buffers outputs = Collect("all_reduce", "sum", inputs, count);
+  EXPECT_EQ(outputs[0][2000], 1e8f + 8.0f);
+  EXPECT_EQ(outputs[0][2001], 1e8f);
+  EXPECT_EQ(outputs[1], outputs[0]);
+}
+
 TEST(Collectives, AllGatherStandsInGroupOrder) {
   EXPECT_EQ(Collect("all_gather", "sum", {{1, 2}, {3, 4}, {5, 6}}, 6),
             Buffers(3, {1, 2, 3, 4, 5, 6}));

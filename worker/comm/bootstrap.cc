@@ -139,6 +139,12 @@ Status CheckOptions(const CommunicatorOptions& options) {
     out << "the token has " << options.token.size() << " bytes, at most " << kMaxTokenBytes;
     return InvalidArgument(out.str());
   }
+  for (const FabricLimit& limit : {options.ici, options.dcn}) {
+    if (limit.bytes_per_s >= 0 && limit.latency_s >= 0) continue;
+    out << "a limit of " << limit.bytes_per_s << " bytes/s with a latency of " << limit.latency_s
+        << " s; neither may be negative, 0 is none";
+    return InvalidArgument(out.str());
+  }
   return {};
 }
 
@@ -211,6 +217,28 @@ Status ConnectRemote(const CommunicatorOptions& options, CpuCommunicatorParts* p
   return {};
 }
 
+// Workers are numbered in the order of their names, alike on all ranks.
+void AddRoutes(const CommunicatorOptions& options, CpuCommunicatorParts* parts) {
+  std::map<std::string, int32_t> workers;
+  for (const PeerInfo& peer : options.peers) workers[peer.worker] = 0;
+  int32_t num_workers = 0;
+  for (auto& [name, number] : workers) number = num_workers++;
+  if (parts->segment == nullptr) {
+    parts->buckets = std::make_unique<std::atomic<int64_t>[]>(num_workers);
+  }
+  const PeerInfo& own = options.peers[options.rank];
+  for (const PeerInfo& peer : options.peers) {
+    Route& route = parts->routes.emplace_back();
+    route.worker = workers[peer.worker];
+    route.other_slice = peer.slice != own.slice;
+    const FabricLimit& limit = route.other_slice ? options.dcn : options.ici;
+    if (peer.worker == own.worker || limit.none()) continue;
+    route.pacer = std::make_unique<Pacer>(limit, parts->segment != nullptr
+                                                     ? parts->segment->bucket(route.worker)
+                                                     : &parts->buckets[route.worker]);
+  }
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Communicator>> Connect(const CommunicatorOptions& options) {
@@ -222,6 +250,7 @@ StatusOr<std::unique_ptr<Communicator>> Connect(const CommunicatorOptions& optio
   parts.recorder = options.recorder;
   const std::vector<int32_t> local = LocalRanks(options);
   if (local.size() > 1) RETURN_IF_ERROR(OpenShared(options, local, &parts));
+  AddRoutes(options, &parts);
   RETURN_IF_ERROR(ConnectRemote(options, &parts));
   return std::unique_ptr<Communicator>(std::make_unique<CpuCommunicator>(std::move(parts)));
 }

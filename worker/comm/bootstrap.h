@@ -13,6 +13,7 @@
 #include "common/base/status.h"
 #include "worker/comm/communicator.h"
 #include "worker/comm/flight_recorder.h"
+#include "worker/comm/pacer.h"
 #include "worker/comm/shared_segment.h"
 #include "worker/comm/socket.h"
 
@@ -23,8 +24,9 @@ inline constexpr size_t kMaxTokenBytes = 128;
 
 struct PeerInfo {
   std::string worker;  // ranks with the same worker id share memory
-  std::string
-      address;  // "ip:port" of its Listener; may be empty if no higher rank is on another worker
+  // "ip:port" of its Listener; may be empty if no higher rank is on another worker.
+  std::string address;
+  int64_t slice = 0;  // workers of one slice share ICI, others are reached over DCN
 };
 
 struct CommunicatorOptions {
@@ -43,6 +45,10 @@ struct CommunicatorOptions {
 
   int64_t attempt = 0;
   std::string token;  // secret of the attempt, at most kMaxTokenBytes
+
+  // On what this worker sends to each other worker of its slice, and of another one; the same on
+  // all ranks. All ranks of the worker together are held to it.
+  FabricLimit ici, dcn;
 
   std::chrono::milliseconds connect_deadline{30000};
   std::chrono::milliseconds call_deadline{600000};  // of every later call

@@ -26,6 +26,12 @@ inline constexpr uint32_t kCallMagic = 0x54524d43;  // "TRMC"
 inline constexpr uint8_t kNone = 0xff;
 inline constexpr int32_t kNoGroup = -1;
 
+// Messages of a collective: data (to be added); sums of a direct all_reduce; an empty message to
+// those whose data does not come directly, so that a missing rank is known to all.
+inline constexpr int32_t kTagData = 0;
+inline constexpr int32_t kTagSum = 1;
+inline constexpr int32_t kTagHere = 2;
+
 // What one message belongs to. Sender and receiver build it on their own; all fields must agree.
 // `bytes` is the size of the call's input on one rank (of the message for exchange), not of this
 // message: all other sizes follow from it.
@@ -35,7 +41,7 @@ struct CallHeader {
   uint8_t dtype = kNone;
   uint8_t kind = kNone;  // ReduceKind
   int32_t group = kNoGroup;
-  int32_t tag = 0;        // exchange: the tag; all_reduce: 0 = to be added, 1 = the sum
+  int32_t tag = 0;        // exchange: the tag; otherwise one of kTag...
   uint64_t sequence = 0;  // calls of this group (exchange: messages of this pair) before this one
   int64_t bytes = 0;
   bool operator==(const CallHeader&) const = default;

@@ -1,7 +1,11 @@
 // What ranks say to each other: collectives over groups of ranks and point-to-point exchanges,
-// every call with a deadline. Reductions add in rank order (group member 0 first) whatever the
-// transport, so results do not depend on where ranks run. An abort, a peer's death or a passed
+// every call with a deadline. Reductions add in an order that only the group decides (see
+// blocks.h), so results do not depend on where ranks run. An abort, a peer's death or a passed
 // deadline ends every later call with an error.
+//
+// The order: the block that member b ends up with is ((x[b+1] + x[b+2]) + ...) + x[b], indices
+// modulo the members. all_reduce of more than kSmallCallBytes is cut into blocks by BlockOf and
+// follows the same rule; a smaller one is ((x[0] + x[1]) + ...) + x[n-1].
 #ifndef TRIREME_WORKER_COMM_COMMUNICATOR_H_
 #define TRIREME_WORKER_COMM_COMMUNICATOR_H_
 
@@ -42,6 +46,13 @@ struct PeerMessage {
   int64_t bytes = 0;
 };
 
+// Payload that this rank sent to others, without headers.
+struct CommBytes {
+  int64_t ici = 0;  // to ranks of its slice, through shared memory too
+  int64_t dcn = 0;  // to ranks of other slices
+  bool operator==(const CommBytes&) const = default;
+};
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -66,6 +77,9 @@ class Communicator {
   // Makes pending and later calls of this rank, and soon of its peers, return kAborted with
   // `reason`. Thread-safe.
   virtual void Abort(const std::string& reason) = 0;
+
+  // Since the start. Thread-safe.
+  virtual CommBytes bytes_sent() const { return {}; }
 
   // Where in the schedule this rank is, for the flight recorder. Costs a few stores.
   virtual void SetProgress(int64_t step, int32_t item, int32_t instruction) {}

@@ -1,5 +1,5 @@
-// The collectives: which bytes go where. How they get there is in transfer.cc, waiting and failing
-// in cpu_communicator_wait.cc.
+// The collectives: which bytes go where. How they get there is in call_transfer.cc, waiting and
+// failing in cpu_communicator_wait.cc.
 #include "worker/comm/cpu_communicator.h"
 
 #include <string.h>
@@ -10,25 +10,11 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "worker/comm/blocks.h"
 #include "worker/comm/combine.h"
 
 namespace trireme {
 namespace {
-
-// Up to here everybody sends everything to everybody: one round instead of two.
-constexpr int64_t kSmallBytes = 16 << 10;
-
-struct Block {
-  int64_t begin = 0;  // elements
-  int64_t count = 0;
-};
-
-// Near-equal blocks; the first count % parts hold one more.
-Block BlockOf(int64_t count, int64_t parts, int64_t index) {
-  const int64_t base = count / parts;
-  const int64_t more = count % parts;
-  return {index * base + std::min(index, more), base + (index < more ? 1 : 0)};
-}
 
 char* At(void* data, int64_t element, int64_t size) {
   return static_cast<char*>(data) + element * size;
@@ -40,6 +26,17 @@ const char* At(const void* data, int64_t element, int64_t size) {
 
 void Copy(void* to, const void* from, int64_t bytes) {
   if (to != from && bytes > 0) memcpy(to, from, bytes);
+}
+
+bool Overlap(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes) {
+  const auto* x = static_cast<const char*>(a);
+  const auto* y = static_cast<const char*>(b);
+  return x < y + b_bytes && y < x + a_bytes;
+}
+
+RingCall RingCallOf(const CallHeader& header, ReduceKind kind, const GroupRanks& group,
+                    int64_t place) {
+  return {header, static_cast<DType>(header.dtype), kind, group.ranks, place};
 }
 
 Status WrongCounts(CommOp op, const GroupRanks& group, int64_t in, int64_t out,
@@ -55,12 +52,14 @@ Status WrongCounts(CommOp op, const GroupRanks& group, int64_t in, int64_t out,
 CpuCommunicator::CpuCommunicator(CpuCommunicatorParts parts)
     : rank_(parts.rank),
       links_(std::move(parts.links)),
+      routes_(parts.routes.empty() ? Routes(links_.size()) : std::move(parts.routes)),
+      buckets_(std::move(parts.buckets)),
       segment_(std::move(parts.segment)),
       local_rank_(parts.local_rank),
       call_deadline_(parts.call_deadline),
       recorder_(parts.recorder),
-      transfer_(rank_, &links_),
-      staging_(kSmallBytes),
+      transfer_(rank_, &links_, &routes_),
+      staging_(kSmallCallBytes),
       sent_to_(links_.size()),
       received_from_(links_.size()) {
   CHECK(rank_ >= 0 && rank_ < size()) << "rank " << rank_ << " of " << size();
@@ -116,15 +115,17 @@ Status CpuCommunicator::RunCall(const CallHeader& header, Body body) {
 Status CpuCommunicator::AllReduce(const GroupRanks& group, DType dtype, ReduceKind kind,
                                   Span data) {
   RETURN_IF_ERROR(CheckReducible(dtype));
-  RETURN_IF_ERROR(PlaceIn(group).status());
+  ASSIGN_OR_RETURN(const int64_t place, PlaceIn(group));
   const int64_t bytes = data.count * SizeOf(dtype);
   CallHeader header = NextCall(CommOp::kAllReduce, group, bytes);
   header.dtype = static_cast<uint8_t>(dtype);
   header.kind = static_cast<uint8_t>(kind);
   return RunCall(header, [&]() -> Status {
     if (group.ranks.size() == 1) return {};
-    return bytes <= kSmallBytes ? AllReduceSmall(group, header, kind, data)
-                                : AllReduceLarge(group, header, kind, data);
+    if (bytes <= kSmallCallBytes) return AllReduceSmall(group, header, kind, data);
+    if (!GoesAround(group, bytes)) return AllReduceDirect(group, header, kind, data);
+    const RingCall call = RingCallOf(header, kind, group, place);
+    return Around(call, AllReduceRing(call, static_cast<char*>(data.data), data.count));
   });
 }
 
@@ -141,27 +142,50 @@ Status CpuCommunicator::AllReduceSmall(const GroupRanks& group, const CallHeader
   return ExchangeAll(header);
 }
 
-Status CpuCommunicator::AllReduceLarge(const GroupRanks& group, const CallHeader& header,
-                                       ReduceKind kind, Span data) {
+bool CpuCommunicator::GoesAround(const GroupRanks& group, int64_t bytes) const {
+  if (bytes <= kSmallCallBytes) return false;
+  return std::any_of(group.ranks.begin(), group.ranks.end(), [&](int32_t rank) {
+    return routes_[rank].worker != routes_[group.ranks[0]].worker;
+  });
+}
+
+// Beside the ring everybody says to everybody that it is there: the ring alone would tell only the
+// next member who is missing or in another call.
+Status CpuCommunicator::Around(const RingCall& call, Ring ring) {
+  CallHeader here = call.header;
+  here.tag = kTagHere;
+  for (const int32_t peer : call.members) {
+    if (peer == rank_) continue;
+    if (peer != ring.next) transfer_.Send(peer, here, nullptr, 0);
+    if (peer != ring.previous) transfer_.Receive(peer, here, nullptr, 0);
+  }
+  transfer_.RunRing(std::move(ring));
+  return ExchangeAll(call.header);
+}
+
+Status CpuCommunicator::AllReduceDirect(const GroupRanks& group, const CallHeader& header,
+                                        ReduceKind kind, Span data) {
   const DType dtype = static_cast<DType>(header.dtype);
   const int64_t size = SizeOf(dtype);
   const int64_t parts = static_cast<int64_t>(group.ranks.size());
   Block mine;
+  int64_t place = 0;
   for (int64_t i = 0; i < parts; ++i) {
     const Block block = BlockOf(data.count, parts, i);
     if (group.ranks[i] == rank_) {
       mine = block;
+      place = i;
     } else {
       transfer_.Send(group.ranks[i], header, At(data.data, block.begin, size), block.count * size);
     }
   }
   char* sum = At(data.data, mine.begin, size);
-  transfer_.Reduce({header, dtype, kind, group.ranks, sum, sum, mine.count});
+  transfer_.Reduce({header, dtype, kind, RingOrder(group.ranks, place), sum, sum, mine.count});
   RETURN_IF_ERROR(ExchangeAll(header));
 
   transfer_.Clear();
   CallHeader second = header;
-  second.tag = 1;
+  second.tag = kTagSum;
   for (int64_t i = 0; i < parts; ++i) {
     const int32_t peer = group.ranks[i];
     if (peer == rank_) continue;
@@ -191,13 +215,29 @@ Status CpuCommunicator::ReduceScatter(const GroupRanks& group, DType dtype, Redu
       Copy(out.data, own, out.count * size);
       return {};
     }
+    if (GoesAround(group, header.bytes)) {
+      return ReduceScatterRingwise(RingCallOf(header, kind, group, place), in, out);
+    }
     for (int64_t i = 0; i < parts; ++i) {
       if (i == place) continue;
       transfer_.Send(group.ranks[i], header, At(in.data, i * out.count, size), out.count * size);
     }
-    transfer_.Reduce({header, dtype, kind, group.ranks, own, out.data, out.count});
+    transfer_.Reduce(
+        {header, dtype, kind, RingOrder(group.ranks, place), own, out.data, out.count});
     return ExchangeAll(header);
   });
+}
+
+Status CpuCommunicator::ReduceScatterRingwise(const RingCall& call, ConstSpan in, Span out) {
+  const int64_t bytes = out.count * SizeOf(call.dtype);
+  char* to = static_cast<char*>(out.data);
+  char* forward = to;
+  if (Overlap(in.data, call.header.bytes, to, bytes)) {
+    forward_.resize(std::max<size_t>(forward_.size(), bytes));
+    forward = forward_.data();
+  }
+  return Around(call,
+                ReduceScatterRing(call, static_cast<const char*>(in.data), out.count, forward, to));
 }
 
 Status CpuCommunicator::AllGather(const GroupRanks& group, DType dtype, ConstSpan in, Span out) {
@@ -211,6 +251,11 @@ Status CpuCommunicator::AllGather(const GroupRanks& group, DType dtype, ConstSpa
   header.dtype = static_cast<uint8_t>(dtype);
   return RunCall(header, [&]() -> Status {
     Copy(At(out.data, place * in.count, size), in.data, in.count * size);
+    if (parts == 1) return {};
+    if (GoesAround(group, out.count * size)) {
+      const RingCall call = RingCallOf(header, ReduceKind::kSum, group, place);
+      return Around(call, AllGatherRing(call, static_cast<char*>(out.data), in.count));
+    }
     for (int64_t i = 0; i < parts; ++i) {
       if (i == place) continue;
       transfer_.Send(group.ranks[i], header, in.data, in.count * size);

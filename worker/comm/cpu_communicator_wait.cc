@@ -54,8 +54,8 @@ Status CpuCommunicator::ExchangeAll(const CallHeader& header) {
       if (aborted_.load(std::memory_order_relaxed)) return CheckAborted(false);
       continue;
     }
-    ++idle;
-    if (idle < kSpinRounds) {
+    // Behind a limit nothing comes at once: sleep.
+    if (++idle < kSpinRounds && !transfer_.paced()) {
       Pause();
       continue;
     }
@@ -69,7 +69,7 @@ Status CpuCommunicator::ExchangeAll(const CallHeader& header) {
 
 Status CpuCommunicator::Wait(Clock::duration idle, Clock::time_point now) {
   RETURN_IF_ERROR(CheckAborted(/*look_at_links=*/false));
-  if (idle < kYieldTime) {
+  if (idle < kYieldTime && !transfer_.paced()) {
     sched_yield();
     return {};
   }
@@ -79,10 +79,13 @@ Status CpuCommunicator::Wait(Clock::duration idle, Clock::time_point now) {
 
 Status CpuCommunicator::SleepForWork(Clock::time_point now) {
   using std::chrono::microseconds;
-  const auto left = std::chrono::duration_cast<microseconds>(deadline_ - now) + microseconds(1);
-  std::vector<pollfd> entries;
-  const bool only_sockets = transfer_.AppendPoll(&entries);
-  if (entries.empty()) {
+  CallTransfer::Waits waits = transfer_.ToWaitFor();
+  auto left = std::chrono::duration_cast<microseconds>(deadline_ - now) + microseconds(1);
+  if (waits.wake_ns != CallTransfer::Waits::kNever) {
+    left = std::min(left, microseconds((waits.wake_ns - MonotonicNs()) / 1000 + 1));
+  }
+  if (left.count() <= 0) return {};
+  if (waits.shared_memory && waits.sockets.empty()) {
     CHECK(segment_ != nullptr);
     const uint32_t key = segment_->PrepareSleep(local_rank_);
     bool moved = false;
@@ -96,11 +99,12 @@ Status CpuCommunicator::SleepForWork(Clock::time_point now) {
     return {};
   }
   for (const auto& link : links_) {
-    if (link != nullptr && link->abort_fd() >= 0) entries.push_back({link->abort_fd(), POLLIN, 0});
+    if (link == nullptr || link->abort_fd() < 0) continue;
+    waits.sockets.push_back({link->abort_fd(), POLLIN, 0});
   }
-  const microseconds limit = std::min(left, only_sockets ? kSocketSleep : kMixedSleep);
+  const microseconds limit = std::min(left, waits.shared_memory ? kMixedSleep : kSocketSleep);
   const timespec time{limit.count() / 1000000, limit.count() % 1000000 * 1000};
-  ppoll(entries.data(), entries.size(), &time, nullptr);
+  ppoll(waits.sockets.data(), waits.sockets.size(), &time, nullptr);
   return {};
 }
 

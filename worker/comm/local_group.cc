@@ -24,7 +24,9 @@ std::string_view Name(Transport transport) {
 StatusOr<std::unique_ptr<LocalGroup>> LocalGroup::Create(int32_t size, Transport transport,
                                                          const LocalGroupOptions& options) {
   CHECK(size >= 1) << size;
-  CHECK(options.recorders.empty() || options.recorders.size() == static_cast<size_t>(size));
+  for (const size_t given : {options.recorders.size(), options.slices.size()}) {
+    CHECK(given == 0 || given == static_cast<size_t>(size)) << given << " for " << size;
+  }
   std::unique_ptr<LocalGroup> group(new LocalGroup());
   group->options_ = options;
   const int32_t num_workers = transport == Transport::kShm   ? 1
@@ -34,7 +36,8 @@ StatusOr<std::unique_ptr<LocalGroup>> LocalGroup::Create(int32_t size, Transport
   for (int32_t rank = 0; rank < size; ++rank) {
     const int32_t worker = rank % num_workers;
     ASSIGN_OR_RETURN(Listener listener, Listener::Bind());
-    group->peers_.push_back({"worker-" + std::to_string(worker), listener.address()});
+    group->peers_.push_back({"worker-" + std::to_string(worker), listener.address(),
+                             options.slices.empty() ? 0 : options.slices[rank]});
     group->listeners_.push_back(std::move(listener));
     group->worker_of_.push_back(worker);
     ++ranks_of[worker];
@@ -59,6 +62,8 @@ CommunicatorOptions LocalGroup::OptionsOf(int32_t rank) {
   result.token = "local group";
   result.connect_deadline = options_.connect_deadline;
   result.call_deadline = options_.call_deadline;
+  result.ici = options_.ici;
+  result.dcn = options_.dcn;
   if (!options_.recorders.empty()) result.recorder = options_.recorders[rank];
   return result;
 }

@@ -29,7 +29,9 @@ struct LocalGroupOptions {
   int64_t attempt = 1;
   std::chrono::milliseconds connect_deadline{60000};
   std::chrono::milliseconds call_deadline{60000};
-  std::vector<FlightRecorder*> recorders;  // empty or one a rank
+  std::vector<FlightRecorder*> recorders = {};  // empty or one a rank
+  std::vector<int64_t> slices = {};             // empty (one slice) or one a rank
+  FabricLimit ici = {}, dcn = {};
 };
 
 // What the ranks of one process need to connect to each other; must outlive the calls of Connect.

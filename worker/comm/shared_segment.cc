@@ -1,6 +1,6 @@
-// Layout: header page | one cache line a rank | for each ordered pair a ring header and its bytes.
-// All zero is the valid start state. Sleeping follows Dekker: the sleeper says so and looks again,
-// the waker changes and looks.
+// Layout: header page | page of buckets | two cache lines a rank | for each ordered pair a ring
+// header and its bytes. All zero is the valid start state. Sleeping follows Dekker: the sleeper
+// says so and looks again, the waker changes and looks.
 #include "worker/comm/shared_segment.h"
 
 #include <errno.h>
@@ -25,6 +25,7 @@ namespace {
 
 constexpr uint64_t kMagic = 0x5452494d53484d31ull;  // "TRIMSHM1"
 constexpr int64_t kHeaderBytes = 4096;
+constexpr int64_t kBucketBytes = SharedSegment::kNumBuckets * sizeof(std::atomic<int64_t>);
 constexpr int64_t kReasonBytes = 1024;
 
 // Large enough to overlap sender and receiver, small enough to stay in the cache.
@@ -35,7 +36,7 @@ int64_t RingStride(int32_t num_local_ranks) {
 }
 
 int64_t RingsOffset(int32_t num_local_ranks) {
-  return RoundUp(kHeaderBytes + 128 * num_local_ranks, 4096);
+  return RoundUp(kHeaderBytes + kBucketBytes + 128 * num_local_ranks, 4096);
 }
 
 Status SystemError(const std::string& what) {
@@ -78,6 +79,8 @@ SharedSegment::SharedSegment(int fd, void* base, int32_t num_local_ranks)
   static_assert(sizeof(Header) <= kHeaderBytes);
   static_assert(sizeof(RankState) == 128);
   static_assert(std::atomic<uint32_t>::is_always_lock_free);
+  static_assert(std::atomic<int64_t>::is_always_lock_free);
+  static_assert(kBucketBytes == 4096);
 }
 
 SharedSegment::~SharedSegment() {
@@ -159,7 +162,12 @@ SharedSegment::Header* SharedSegment::header() const { return reinterpret_cast<H
 
 SharedSegment::RankState* SharedSegment::state(int32_t local_rank) const {
   CHECK(local_rank >= 0 && local_rank < num_local_ranks_) << local_rank;
-  return reinterpret_cast<RankState*>(base_ + kHeaderBytes) + local_rank;
+  return reinterpret_cast<RankState*>(base_ + kHeaderBytes + kBucketBytes) + local_rank;
+}
+
+std::atomic<int64_t>* SharedSegment::bucket(int32_t worker) const {
+  CHECK(worker >= 0) << worker;
+  return reinterpret_cast<std::atomic<int64_t>*>(base_ + kHeaderBytes) + worker % kNumBuckets;
 }
 
 ShmRing* SharedSegment::ring(int32_t from, int32_t to) const {

@@ -1,6 +1,7 @@
 // The shared memory of the ranks of one worker: a ring of bytes for every ordered pair of ranks, a
-// doorbell per rank for those who sleep, and one abort slot through which a rank, or the worker
-// daemon for a dead rank, ends the calls of all others. The daemon creates it, every rank maps it.
+// doorbell per rank for those who sleep, what limited links share, and one abort slot through which
+// a rank, or the worker daemon for a dead rank, ends the calls of all others. The daemon creates
+// it, every rank maps it.
 #ifndef TRIREME_WORKER_COMM_SHARED_SEGMENT_H_
 #define TRIREME_WORKER_COMM_SHARED_SEGMENT_H_
 
@@ -61,6 +62,11 @@ class SharedSegment {
   ShmRing* ring(int32_t from, int32_t to) const;
   char* ring_data(int32_t from, int32_t to) const;
   int64_t ring_bytes() const { return ring_bytes_; }
+
+  // Until when the way to another worker is taken, for Pacer. Workers whose numbers are equal
+  // modulo kNumBuckets share one.
+  static constexpr int32_t kNumBuckets = 512;
+  std::atomic<int64_t>* bucket(int32_t worker) const;
 
   // Ends all calls of all ranks of the segment; the first one wins. `rank` is the global rank.
   // Thread-safe.

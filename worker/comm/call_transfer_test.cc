@@ -1,5 +1,5 @@
 // The progress machine alone, both ranks driven by one thread: nothing in it waits.
-#include "worker/comm/transfer.h"
+#include "worker/comm/call_transfer.h"
 
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ class TransferTest : public ::testing::Test {
     for (int32_t rank : {0, 1}) {
       links_[rank].resize(2);
       links_[rank][1 - rank] = std::make_unique<ShmLink>(segment_.get(), rank, 1 - rank, 1 - rank);
-      transfers_.push_back(std::make_unique<Transfer>(rank, &links_[rank]));
+      transfers_.push_back(std::make_unique<CallTransfer>(rank, &links_[rank], &routes_));
     }
   }
   Status DriveBoth() {
@@ -34,7 +34,8 @@ class TransferTest : public ::testing::Test {
   }
   std::unique_ptr<SharedSegment> segment_;
   Links links_[2];
-  std::vector<std::unique_ptr<Transfer>> transfers_;
+  const Routes routes_ = Routes(2);
+  std::vector<std::unique_ptr<CallTransfer>> transfers_;
 };
 
 // Both send more than a ring holds before either reads: a blocking send would stop here.

@@ -1,7 +1,7 @@
-// The progress machine of one call. A reduction reads the members strictly in group order; what
+// The progress machine of one call. A reduction reads the members strictly in its order; what
 // comes too early waits in the pipe, whose sender is held back by it, and that cannot deadlock: the
 // pipe that is waited for is empty.
-#include "worker/comm/transfer.h"
+#include "worker/comm/call_transfer.h"
 
 #include <algorithm>
 #include <sstream>
@@ -19,45 +19,55 @@ constexpr int64_t kHeaderBytes = sizeof(CallHeader);
 
 }  // namespace
 
-Transfer::Transfer(int32_t rank, const Links* links)
-    : rank_(rank), links_(links), queues_(links->size()) {}
+CallTransfer::CallTransfer(int32_t rank, const Links* links, const Routes* routes)
+    : rank_(rank), links_(links), routes_(routes), queues_(links->size()) {
+  CHECK(routes->size() == links->size()) << routes->size() << " " << links->size();
+}
 
-void Transfer::Clear() {
+void CallTransfer::Clear() {
   for (const int32_t peer : peers_) {
     Queue& queue = queues_[peer];
     queue.out.clear();
     queue.in.clear();
     queue.next_out = queue.next_in = 0;
     queue.listed = false;
+    queue.pipe_full = false;
   }
   peers_.clear();
   num_pending_ = 0;
   failed_peer_ = -1;
   reducing_ = false;
+  in_ring_ = false;
+  ring_blocked_ = false;
+  paced_ = false;
+  wake_ns_ = Waits::kNever;
 }
 
-Transfer::Queue& Transfer::QueueOf(int32_t peer) {
+CallTransfer::Queue& CallTransfer::QueueOf(int32_t peer) {
   CHECK(peer >= 0 && peer < static_cast<int32_t>(queues_.size()) && peer != rank_) << peer;
   Queue& queue = queues_[peer];
   if (!queue.listed) {
     queue.listed = true;
     peers_.push_back(peer);
+    paced_ |= (*routes_)[peer].pacer != nullptr;
   }
   return queue;
 }
 
-void Transfer::Send(int32_t peer, const CallHeader& header, const void* data, int64_t bytes) {
-  QueueOf(peer).out.push_back({header, static_cast<const char*>(data), bytes, 0});
+void CallTransfer::Send(int32_t peer, const CallHeader& header, const void* data, int64_t bytes) {
+  const int64_t ready_ns = (*routes_)[peer].pacer != nullptr ? MonotonicNs() : 0;
+  QueueOf(peer).out.push_back(
+      {header, static_cast<const char*>(data), bytes, 0, ready_ns, /*ring=*/false});
   ++num_pending_;
 }
 
-void Transfer::Receive(int32_t peer, const CallHeader& header, void* data, int64_t bytes) {
+void CallTransfer::Receive(int32_t peer, const CallHeader& header, void* data, int64_t bytes) {
   QueueOf(peer).in.push_back({header, static_cast<char*>(data), bytes, CallHeader(), 0, 0});
   ++num_pending_;
 }
 
-void Transfer::Reduce(Reduction reduction) {
-  CHECK(!reducing_);
+void CallTransfer::Reduce(Reduction reduction) {
+  CHECK(!reducing_ && !in_ring_);
   reduction_ = std::move(reduction);
   reducing_ = true;
   ++num_pending_;
@@ -72,7 +82,8 @@ void Transfer::Reduce(Reduction reduction) {
   }
 }
 
-Status Transfer::Advance(bool* moved) {
+Status CallTransfer::Advance(bool* moved) {
+  wake_ns_ = Waits::kNever;
   for (const int32_t peer : peers_) {
     Status status = AdvanceSends(peer, moved);
     if (status.ok()) status = AdvanceReceives(peer, moved);
@@ -82,36 +93,72 @@ Status Transfer::Advance(bool* moved) {
     }
   }
   if (reducing_) return AdvanceReduction(moved);
+  if (in_ring_) return AdvanceRing(moved);
   return {};
 }
 
-Status Transfer::AdvanceSends(int32_t peer, bool* moved) {
+int64_t CallTransfer::Sendable(int32_t peer, const Outgoing& message) {
+  int64_t want = kHeaderBytes + (message.ring ? ring_ready_ : message.bytes) - message.sent;
+  Pacer* pacer = (*routes_)[peer].pacer.get();
+  if (pacer == nullptr || want == 0) return want;
+  int64_t ready_ns = message.ready_ns;
+  if (message.ring) {
+    while (marks_[next_mark_].end <= message.sent) ++next_mark_;
+    want = marks_[next_mark_].end - message.sent;
+    ready_ns = marks_[next_mark_].ready_ns;
+  }
+  const int64_t granted = pacer->Grant(want, ready_ns, MonotonicNs());
+  if (granted == 0) wake_ns_ = std::min(wake_ns_, pacer->wake_ns());
+  return granted;
+}
+
+// The next `limit` bytes of the message, or fewer.
+int CallTransfer::Gather(Outgoing& message, int64_t limit, iovec* parts) const {
+  int num_parts = 0;
+  if (message.sent < kHeaderBytes) {
+    const int64_t bytes = std::min(kHeaderBytes - message.sent, limit);
+    parts[num_parts++] = {reinterpret_cast<char*>(&message.header) + message.sent,
+                          static_cast<size_t>(bytes)};
+    limit -= bytes;
+  }
+  if (limit == 0) return num_parts;
+  const int64_t from = std::max<int64_t>(message.sent - kHeaderBytes, 0);
+  if (message.ring) return num_parts + GatherRing(from, limit, parts + num_parts);
+  parts[num_parts++] = {const_cast<char*>(message.data) + from, static_cast<size_t>(limit)};
+  return num_parts;
+}
+
+Status CallTransfer::AdvanceSends(int32_t peer, bool* moved) {
   Queue& queue = queues_[peer];
+  const Route& route = (*routes_)[peer];
+  queue.pipe_full = false;
   while (queue.next_out < queue.out.size()) {
     Outgoing& message = queue.out[queue.next_out];
-    iovec parts[2];
-    int num_parts = 0;
-    if (message.sent < kHeaderBytes) {
-      parts[num_parts++] = {reinterpret_cast<char*>(&message.header) + message.sent,
-                            static_cast<size_t>(kHeaderBytes - message.sent)};
-    }
-    const int64_t payload_sent = std::max<int64_t>(message.sent - kHeaderBytes, 0);
-    if (payload_sent < message.bytes) {
-      parts[num_parts++] = {const_cast<char*>(message.data) + payload_sent,
-                            static_cast<size_t>(message.bytes - payload_sent)};
-    }
+    const int64_t limit = Sendable(peer, message);
+    if (limit == 0) return {};
+    iovec parts[1 + kRingParts];
+    const int num_parts = Gather(message, limit, parts);
     ASSIGN_OR_RETURN(const int64_t sent, (*links_)[peer]->TrySend(parts, num_parts));
-    if (sent == 0) return {};
+    if (sent == 0) {
+      queue.pipe_full = true;
+      if (route.pacer != nullptr) route.pacer->Stalled(MonotonicNs());
+      return {};
+    }
     *moved = true;
+    const int64_t header_left = std::max<int64_t>(kHeaderBytes - message.sent, 0);
+    const int64_t payload = std::max<int64_t>(sent - header_left, 0);
+    std::atomic<int64_t>& counter = route.other_slice ? dcn_bytes_ : ici_bytes_;
+    counter.fetch_add(payload, std::memory_order_relaxed);
+    if (route.pacer != nullptr) route.pacer->Sent(sent);
     message.sent += sent;
-    if (message.sent < kHeaderBytes + message.bytes) return {};
+    if (message.sent < kHeaderBytes + message.bytes) continue;
     ++queue.next_out;
     --num_pending_;
   }
   return {};
 }
 
-Status Transfer::CheckHeader(int32_t peer, const Incoming& message) {
+Status CallTransfer::CheckHeader(int32_t peer, const Incoming& message) {
   if (message.got == message.header) return {};
   std::ostringstream out;
   out << "rank " << rank_ << " is in " << ToText(message.header) << ", rank " << peer << " sent ";
@@ -124,8 +171,8 @@ Status Transfer::CheckHeader(int32_t peer, const Incoming& message) {
   return Internal(out.str());
 }
 
-Status Transfer::ReceivePart(int32_t peer, Incoming* message, char* data, int64_t want,
-                             bool* moved) {
+Status CallTransfer::ReceivePart(int32_t peer, Incoming* message, char* data, int64_t want,
+                                 bool* moved) {
   while (message->header_bytes < kHeaderBytes || message->received < want) {
     iovec parts[2];
     int num_parts = 0;
@@ -151,7 +198,7 @@ Status Transfer::ReceivePart(int32_t peer, Incoming* message, char* data, int64_
   return {};
 }
 
-Status Transfer::AdvanceReceives(int32_t peer, bool* moved) {
+Status CallTransfer::AdvanceReceives(int32_t peer, bool* moved) {
   Queue& queue = queues_[peer];
   while (queue.next_in < queue.in.size()) {
     Incoming& message = queue.in[queue.next_in];
@@ -164,12 +211,12 @@ Status Transfer::AdvanceReceives(int32_t peer, bool* moved) {
   return {};
 }
 
-int32_t Transfer::reduction_peer() const { return reduction_.members[member_]; }
+int32_t CallTransfer::reduction_peer() const { return reduction_.members[member_]; }
 
 // Takes member `member`'s part of the chunk into the partial result; the last one writes `out`. The
 // first one is not copied, only pointed at. Own elements are read before the chunk of `out` is
 // written, which may be the same memory.
-void Transfer::FoldChunk(size_t member, const char* block, int64_t begin, int64_t count) {
+void CallTransfer::FoldChunk(size_t member, const char* block, int64_t begin, int64_t count) {
   const bool last = member + 1 == reduction_.members.size();
   if (member == 0) {
     partial_ = block;
@@ -181,7 +228,7 @@ void Transfer::FoldChunk(size_t member, const char* block, int64_t begin, int64_
   partial_ = out;
 }
 
-Status Transfer::AdvanceReduction(bool* moved) {
+Status CallTransfer::AdvanceReduction(bool* moved) {
   const int64_t size = SizeOf(reduction_.dtype);
   const int64_t chunk = kChunkBytes / size;
   for (;;) {
@@ -214,8 +261,15 @@ Status Transfer::AdvanceReduction(bool* moved) {
   return {};
 }
 
-StatusOr<std::vector<int32_t>> Transfer::MissingPeers() {
+StatusOr<std::vector<int32_t>> CallTransfer::MissingPeers() {
   std::vector<int32_t> missing;
+  const auto look = [&](int32_t peer, Incoming* message) -> Status {
+    bool moved = false;
+    const Status status = ReceivePart(peer, message, nullptr, message->received, &moved);
+    if (!status.ok()) failed_peer_ = peer;
+    if (message->header_bytes == 0) missing.push_back(peer);
+    return status;
+  };
   for (const int32_t peer : peers_) {
     const Queue& queue = queues_[peer];
     if (queue.next_in < queue.in.size() && queue.in[queue.next_in].header_bytes == 0) {
@@ -223,28 +277,29 @@ StatusOr<std::vector<int32_t>> Transfer::MissingPeers() {
     }
   }
   for (size_t i = 0; reducing_ && i < reduction_.members.size(); ++i) {
-    const int32_t peer = reduction_.members[i];
-    if (peer == rank_) continue;
-    bool moved = false;
-    const Status status = ReceivePart(peer, &blocks_[i], nullptr, blocks_[i].received, &moved);
-    if (!status.ok()) {
-      failed_peer_ = peer;
-      return status;
+    if (reduction_.members[i] != rank_) {
+      RETURN_IF_ERROR(look(reduction_.members[i], &blocks_[i]));
     }
-    if (blocks_[i].header_bytes == 0) missing.push_back(peer);
   }
+  if (in_ring_) RETURN_IF_ERROR(look(ring_.previous, &ring_in_));
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   return missing;
 }
 
-std::vector<int32_t> Transfer::PendingPeers() const {
+// Whether bytes from the peer would be read now.
+bool CallTransfer::ReceivesFrom(int32_t peer) const {
+  const Queue& queue = queues_[peer];
+  if (queue.next_in < queue.in.size()) return true;
+  if (reducing_ && peer == reduction_peer()) return true;
+  return in_ring_ && !ring_blocked_ && peer == ring_.previous;
+}
+
+std::vector<int32_t> CallTransfer::PendingPeers() const {
   std::vector<int32_t> pending;
   for (const int32_t peer : peers_) {
     const Queue& queue = queues_[peer];
-    if (queue.next_in < queue.in.size() || queue.next_out < queue.out.size()) {
-      pending.push_back(peer);
-    }
+    if (ReceivesFrom(peer) || queue.next_out < queue.out.size()) pending.push_back(peer);
   }
   if (reducing_) pending.push_back(reduction_peer());
   std::sort(pending.begin(), pending.end());
@@ -252,23 +307,26 @@ std::vector<int32_t> Transfer::PendingPeers() const {
   return pending;
 }
 
-bool Transfer::AppendPoll(std::vector<pollfd>* entries) const {
-  bool all = true;
+CallTransfer::Waits CallTransfer::ToWaitFor() const {
+  Waits waits;
+  waits.wake_ns = wake_ns_;
   for (const int32_t peer : PendingPeers()) {
-    const int fd = (*links_)[peer]->poll_fd();
-    const Queue& queue = queues_[peer];
     short events = 0;
-    if (queue.next_out < queue.out.size()) events |= POLLOUT;
-    if (queue.next_in < queue.in.size() || (reducing_ && peer == reduction_peer())) {
-      events |= POLLIN;
-    }
+    if (queues_[peer].pipe_full) events |= POLLOUT;
+    if (ReceivesFrom(peer)) events |= POLLIN;
+    if (events == 0) continue;  // held by a limit, or what it sends is not there yet
+    const int fd = (*links_)[peer]->poll_fd();
     if (fd < 0) {
-      all = false;
+      waits.shared_memory = true;
     } else {
-      entries->push_back({fd, events, 0});
+      waits.sockets.push_back({fd, events, 0});
     }
   }
-  return all;
+  return waits;
+}
+
+CommBytes CallTransfer::bytes_sent() const {
+  return {ici_bytes_.load(std::memory_order_relaxed), dcn_bytes_.load(std::memory_order_relaxed)};
 }
 
 }  // namespace trireme
