@@ -103,6 +103,8 @@ WorkerMessage Attempt::AssignMessage(const std::string& worker) const {
   *assign.mutable_data() = plan_.data;
   *assign.mutable_checkpoint() = plan_.checkpoint;
   assign.set_load_newest(plan_.load_newest);
+  *assign.mutable_network() = plan_.network;
+  *assign.mutable_trace() = plan_.trace;
   return result;
 }
 
@@ -119,6 +121,7 @@ WorkerMessage Attempt::RendezvousMessage(const std::string& worker) const {
     peer.set_address(addresses_.at(rank));
     peer.set_worker(WorkerOf(rank));
     peer.set_local_index(next_local[WorkerOf(rank)]++);
+    peer.set_slice(plan_.ranks[rank].slice);
   }
   return result;
 }

@@ -28,12 +28,15 @@ struct AttemptPlan {
     int32_t device = 0;
     std::string program_sha256;
     int64_t arena_bytes = 0;  // what the plan says the rank allocates
+    int64_t slice = 0;        // of its worker, among those of the attempt
   };
   std::string token;
   std::vector<Rank> ranks;  // by rank
   v1::DataConfig data;
   v1::CheckpointConfig checkpoint;
   bool load_newest = false;
+  v1::NetworkConfig network;
+  v1::TraceConfig trace;
   std::string summary;  // for Job.plan_summary
 };
 

@@ -34,6 +34,22 @@ TEST(Attempt, KnowsItsWorkersInRankOrder) {
   EXPECT_FALSE(attempt.Owns("b", 10));
 }
 
+TEST(Attempt, TellsWorkersTheNetworkTheTraceAndTheSlices) {
+  AttemptPlan plan;
+  plan.ranks = {{"a", 0, "p", 0, 0}, {"b", 0, "p", 0, 1}};
+  plan.network.mutable_dcn()->set_mbit_per_s(100);
+  plan.trace.set_path("/trace");
+  Attempt attempt("jobs/t-1", 1, plan);
+  attempt.SetListening(0, "x");
+  attempt.SetListening(1, "y");
+  const WorkerMessage assigned = attempt.AssignMessage("b");
+  EXPECT_EQ(assigned.message.assign().network().dcn().mbit_per_s(), 100);
+  EXPECT_EQ(assigned.message.assign().trace().path(), "/trace");
+  const WorkerMessage met = attempt.RendezvousMessage("a");
+  EXPECT_EQ(met.message.rendezvous().peers(0).slice(), 0);
+  EXPECT_EQ(met.message.rendezvous().peers(1).slice(), 1);
+}
+
 TEST(Attempt, NamesAtMostEightMissingRanks) {
   Attempt attempt = TenRanksOn({"a"});
   EXPECT_THAT(attempt.NotListening(), HasSubstr("rank 7 on a and 2 more"));

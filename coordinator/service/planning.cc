@@ -11,6 +11,11 @@
 namespace trireme {
 namespace {
 
+void FillLimit(const LinkLimit& limit, v1::NetworkConfig::Limit& to) {
+  to.set_mbit_per_s(limit.mbit_per_s);
+  to.set_latency_ms(limit.latency_ms);
+}
+
 void FillConfigs(const JobSpec& job, AttemptPlan& attempt) {
   for (const DataSource& source : job.data.train) attempt.data.add_paths(source.path);
   attempt.data.set_tokenizer(job.data.tokenizer);
@@ -18,6 +23,11 @@ void FillConfigs(const JobSpec& job, AttemptPlan& attempt) {
   attempt.checkpoint.set_every(job.checkpoint.every);
   attempt.checkpoint.set_load(job.checkpoint.load);
   attempt.load_newest = job.checkpoint.load.empty() && !job.checkpoint.path.empty();
+  FillLimit(job.network.ici, *attempt.network.mutable_ici());
+  FillLimit(job.network.dcn, *attempt.network.mutable_dcn());
+  attempt.trace.set_path(job.trace.path);
+  attempt.trace.set_first_step(job.trace.first_step);
+  attempt.trace.set_steps(job.trace.steps);
 }
 
 void FillStages(const Plan& plan, PlannedAttempt& result) {
@@ -63,7 +73,7 @@ StatusOr<PlannedAttempt> PlanAttempt(const JobSpec& job, const Gang& gang,
     v1::StageSchedule& stage = result.stages.at(rank.stage);
     stage.add_ranks(static_cast<int32_t>(rank.rank));
     result.attempt.ranks.push_back({rank.host, devices[rank.device], stage.program_sha256(),
-                                    plan.memory.at(rank.stage).total});
+                                    plan.memory.at(rank.stage).total, worker->second->slice});
   }
   return result;
 }

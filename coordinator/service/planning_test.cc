@@ -30,6 +30,26 @@ TEST(PlanAttempt, MapsPlannedDevicesToThoseOfTheGang) {
   EXPECT_EQ(planned->attempt.data.paths(0), "/tmp/none.txt");
 }
 
+TEST(PlanAttempt, CarriesLimitsTraceAndSlices) {
+  auto spec = ParseJob(TestJobText("t", 2), "test.yaml");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  spec->network.ici = {.mbit_per_s = 1000, .latency_ms = 0.1};
+  spec->network.dcn = {.mbit_per_s = 100, .latency_ms = 2};
+  spec->trace = {.path = "/trace", .first_step = 4, .steps = 2};
+  const auto planned = PlanAttempt(*spec, {"cpu", {{"a", 0, {0}}, {"b", 1, {0}}}}, TestPlanner());
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  const AttemptPlan& attempt = planned->attempt;
+  EXPECT_EQ(attempt.network.ici().mbit_per_s(), 1000);
+  EXPECT_EQ(attempt.network.ici().latency_ms(), 0.1);
+  EXPECT_EQ(attempt.network.dcn().mbit_per_s(), 100);
+  EXPECT_EQ(attempt.network.dcn().latency_ms(), 2);
+  EXPECT_EQ(attempt.trace.path(), "/trace");
+  EXPECT_EQ(attempt.trace.first_step(), 4);
+  EXPECT_EQ(attempt.trace.steps(), 2);
+  EXPECT_EQ(attempt.ranks[0].slice, 0);
+  EXPECT_EQ(attempt.ranks[1].slice, 1);
+}
+
 TEST(PlanTexts, GivesOnlyWhatWasAskedFor) {
   const auto spec = ParseJob(TestJobText("t", 2), "test.yaml");
   const auto topology = TopologyOf({"cpu", {{"a", 0, {0, 1}}}});

@@ -71,6 +71,8 @@ v1::StartRank Assignment::MakeStart(int32_t rank, const Rank& state,
   }
   *start.mutable_checkpoint() = assign_.checkpoint();
   start.set_call_timeout_s(assign_.call_timeout_s());
+  *start.mutable_network() = assign_.network();
+  *start.mutable_trace() = assign_.trace();
   start.set_num_threads(options_.num_threads);
   return start;
 }

@@ -49,6 +49,8 @@ class AssignmentTest : public ::testing::Test {
     assign.set_attempt(2);
     assign.set_token("secret");
     assign.set_num_ranks(4);
+    assign.mutable_network()->mutable_dcn()->set_mbit_per_s(100);
+    assign.mutable_trace()->set_path("/trace");
     for (int32_t rank : {3, 1}) {
       v1::RankAssignment& to = *assign.add_ranks();
       to.set_rank(rank);
@@ -91,6 +93,8 @@ TEST_F(AssignmentTest, FetchesOnceAndStartsRanksWithTheirPlace) {
   EXPECT_EQ(starts[1].start.num_local(), 2);
   EXPECT_EQ(starts[1].start.num_ranks(), 4);
   EXPECT_EQ(starts[1].start.token(), "secret");
+  EXPECT_EQ(starts[1].start.network().dcn().mbit_per_s(), 100);
+  EXPECT_EQ(starts[1].start.trace().path(), "/trace");
   EXPECT_EQ(starts[1].start.flight_recorder(), "/f/jobs_t-1.2.rank-3.flight");
   EXPECT_TRUE(assignment_.ProgramFetched("p", "", 0).empty());
 }

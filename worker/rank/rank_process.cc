@@ -30,6 +30,10 @@ constexpr int kExitFailed = 1;
 constexpr int kExitDaemonGone = 3;
 constexpr int kDefaultCallTimeoutS = 600;
 
+FabricLimit LimitOf(const v1::NetworkConfig::Limit& limit) {
+  return {.bytes_per_s = limit.mbit_per_s() * 1e6 / 8, .latency_s = limit.latency_ms() * 1e-3};
+}
+
 // The communicator as two threads need it: the one that trains, and the one that aborts when the
 // daemon is gone.
 class SharedCommunicator {
@@ -139,12 +143,14 @@ class RankProcess {
       if (peer.rank() < 0 || peer.rank() >= start_.num_ranks()) {
         return InvalidArgument("ConnectPeers names rank " + std::to_string(peer.rank()));
       }
-      options.peers[peer.rank()] = {peer.worker(), peer.address()};
+      options.peers[peer.rank()] = {peer.worker(), peer.address(), peer.slice()};
     }
     options.listener = &*listener_;
     options.shared_path = start_.shared_segment();
     options.attempt = start_.attempt();
     options.token = start_.token();
+    options.ici = LimitOf(start_.network().ici());
+    options.dcn = LimitOf(start_.network().dcn());
     const int timeout_s =
         start_.call_timeout_s() > 0 ? start_.call_timeout_s() : kDefaultCallTimeoutS;
     options.call_deadline = std::chrono::seconds(timeout_s);
