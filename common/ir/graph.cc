@@ -59,7 +59,7 @@ std::string Graph::ToText(const Mesh* mesh) const {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       text << (i > 0 ? ", " : "") << ValueText(*this, node.outputs[i], mesh);
     }
-    text << " = " << node.op << node.attrs.ToText() << "(";
+    text << " = " << (node.async ? "async " : "") << node.op << node.attrs.ToText() << "(";
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       text << (i > 0 ? ", " : "") << "%" << node.inputs[i];
     }

@@ -58,6 +58,7 @@ struct Node {
   std::string reason;       // why it is there, when it was not written by the model builder
   bool accumulate = false;  // adds into the outputs that the op can accumulate
   bool in_place = false;    // outputs[0] is the memory of inputs[0]
+  bool async = false;       // a collective that may run beside what follows it
 };
 
 enum class InitKind : uint8_t { kZeros, kOnes, kNormal };

@@ -8,7 +8,8 @@ namespace trireme {
 namespace {
 
 TEST(Attrs, SortedTypedAndPrintable) {
-  Attrs attrs = {{"eps", 1e-5}, {"axes", std::vector<int64_t>{1, 2}}, {"kind", std::string("silu")}};
+  Attrs attrs = {
+      {"eps", 1e-5}, {"axes", std::vector<int64_t>{1, 2}}, {"kind", std::string("silu")}};
   attrs.Set("count", int64_t{3});
   EXPECT_EQ(attrs.ToText(), "{axes=(1,2), count=3, eps=1e-05, kind=silu}");
   EXPECT_EQ(attrs.GetInt("count"), 3);
@@ -23,7 +24,8 @@ TEST(Graph, Prints) {
   const int a = graph.AddValue(x);
   x.name = "y";
   const int b = graph.AddValue(x);
-  graph.AddNode({.op = "scale", .attrs = {{"factor", 2.0}}, .inputs = {a}, .outputs = {b}, .region = "mlp"});
+  graph.AddNode(
+      {.op = "scale", .attrs = {{"factor", 2.0}}, .inputs = {a}, .outputs = {b}, .region = "mlp"});
   EXPECT_EQ(graph.ToText(), "segment block\n  F %1:y[batch 2] = scale{factor=2}(%0) @mlp\n");
 }
 

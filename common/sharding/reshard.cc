@@ -3,6 +3,7 @@
 #include "common/sharding/reshard.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "common/base/check.h"
@@ -158,6 +159,21 @@ std::vector<ReshardStep> MakeSteps(const Mesh& mesh, const std::vector<Dim>& dim
   return steps;
 }
 
+// Resolves at once, by one all-reduce, what `problem` sums over slices and inside them; nothing
+// when no sum crosses slices.
+std::optional<ReshardAction> ReduceFlat(const Mesh& mesh, ReshardProblem& problem) {
+  ReshardAction action{.kind = ReshardKind::kAllReduce};
+  for (const int axis : mesh.placement_order()) {
+    const Partial* partial = FindPartial(problem.from, axis);
+    if (partial != nullptr && FindPartial(problem.to, axis) == nullptr) action.axes.push_back(axis);
+  }
+  if (action.axes.size() < 2 || mesh.GroupFabric(action.axes) != Fabric::kDcn) return std::nullopt;
+  std::erase_if(problem.from.partial, [&](const Partial& partial) {
+    return std::find(action.axes.begin(), action.axes.end(), partial.axis) != action.axes.end();
+  });
+  return action;
+}
+
 }  // namespace
 
 std::string_view Name(ReshardKind kind) {
@@ -178,7 +194,7 @@ std::string_view Name(ReshardKind kind) {
 
 StatusOr<std::vector<ReshardStep>> PlanReshard(const Mesh& mesh, const std::vector<Dim>& dims,
                                                int64_t element_bytes, const Sharding& from,
-                                               const Sharding& to) {
+                                               const Sharding& to, bool flat) {
   if (from == to) return std::vector<ReshardStep>();
   RETURN_IF_ERROR(Validate(mesh, dims, from, "reshard source"));
   RETURN_IF_ERROR(Validate(mesh, dims, to, "reshard target"));
@@ -188,9 +204,13 @@ StatusOr<std::vector<ReshardStep>> PlanReshard(const Mesh& mesh, const std::vect
   problem.from = DropTrivialAxes(mesh, from);
   problem.to = DropTrivialAxes(mesh, to);
   RETURN_IF_ERROR(CheckPartials(mesh, dims, problem.from, problem.to));
+  const Sharding start = problem.from;
+  const std::optional<ReshardAction> first =
+      flat ? ReduceFlat(mesh, problem) : std::optional<ReshardAction>();
   ASSIGN_OR_RETURN(std::vector<ReshardAction> actions, SearchReshard(mesh, problem));
-  std::vector<ReshardStep> steps =
-      MakeSteps(mesh, dims, element_bytes, problem.from, Merge(mesh, std::move(actions)));
+  actions = Merge(mesh, std::move(actions));
+  if (first.has_value()) actions.insert(actions.begin(), *first);
+  std::vector<ReshardStep> steps = MakeSteps(mesh, dims, element_bytes, start, actions);
   if (!steps.empty()) steps.back().result = to;
   return steps;
 }

@@ -37,12 +37,14 @@ struct ReshardStep {
 // Partial entries of `from` that `to` keeps stay partial (kMicrobatchAxis entries must be in both
 // or neither). `dims` carry padded sizes; every size must divide in `from` and `to`. Cost: bytes
 // over the fabric (DCN counted 16 times dearer) plus a small charge a step, so fewer steps win
-// ties. An axis that `to` leaves whole is never a split on the way, so an all-reduce stays one.
+// ties. An axis that `to` leaves whole is a split on the way only where sums inside and between
+// slices meet: reduce-scatter, all-reduce between slices, all-gather. With `flat` such sums are one
+// all-reduce over all their axes instead, and DCN carries it whole.
 // Errors: kInvalidArgument if `to` is partial over an axis that `from` is not, shapes do not
 // divide, or sums and maxima would be resolved together (their order matters).
 StatusOr<std::vector<ReshardStep>> PlanReshard(const Mesh& mesh, const std::vector<Dim>& dims,
                                                int64_t element_bytes, const Sharding& from,
-                                               const Sharding& to);
+                                               const Sharding& to, bool flat = false);
 
 // One line a step. Example: "reduce_scatter SUM over (data) ici dim 1, 768 bytes\n".
 std::string ToText(const Mesh& mesh, const std::vector<ReshardStep>& steps);

@@ -85,6 +85,9 @@ class Search {
   std::vector<int64_t> base_;     // size of each dim once cut by its frozen axes
   std::vector<int> moving_;       // mesh axis ids
   std::vector<bool> ends_split_;  // by index into moving_
+  // By index into moving_: a sum inside slices that ends whole, beside one between slices. Split on
+  // the way, it leaves the slower fabric a shard to add.
+  std::vector<bool> detour_;
   std::unordered_map<State, Node, HashState> nodes_;
   using Entry = std::pair<int64_t, State>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
@@ -109,6 +112,17 @@ void Search::FindMovingAxes() {
   std::sort(moving_.begin(), moving_.end());
   moving_.erase(std::unique(moving_.begin(), moving_.end()), moving_.end());
   for (int axis : moving_) ends_split_.push_back(end_places[axis] >= 0);
+  const auto is_summed = [&](int axis) {
+    return std::any_of(problem_.from.partial.begin(), problem_.from.partial.end(),
+                       [&](const Partial& partial) { return partial.axis == axis; });
+  };
+  const bool between = std::any_of(moving_.begin(), moving_.end(), [&](int axis) {
+    return mesh_.axis(axis).fabric == Fabric::kDcn && is_summed(axis);
+  });
+  for (int m = 0; m < num_moving(); ++m) {
+    detour_.push_back(between && !ends_split_[m] && FabricOf(m) == Fabric::kIci &&
+                      is_summed(moving_[m]));
+  }
 }
 
 State Search::Encode(const Sharding& sharding) const {
@@ -173,7 +187,7 @@ void Search::Expand(const View& view) {
             WithPlace(view.state, m, kWhole, 0), Size(m));
     }
     if (place >= kWhole) {
-      if (!ends_split_[m]) continue;
+      if (!ends_split_[m] && !(detour_[m] && place == kPartial)) continue;
       for (int d = 0; d < num_dims(); ++d) {
         if (view.local[d] % Size(m) != 0) continue;
         const bool slice = place == kWhole;

@@ -30,8 +30,9 @@ struct ReshardProblem {
 int64_t ReshardBytes(ReshardKind kind, int64_t local_bytes, int64_t group_size);
 
 // The cheapest actions, in order. An axis that `to` leaves whole is never used as a split on the
-// way, and axes that `from` and `to` share at the front of a dim stay where they are; both keep the
-// search small. Errors: kInvalidArgument beyond 8 axes that move or 14 dims.
+// way, except a sum inside slices beside one between them (reduce-scatter, all-reduce of the shard,
+// all-gather); and axes that `from` and `to` share at the front of a dim stay where they are; both
+// keep the search small. Errors: kInvalidArgument beyond 8 axes that move or 14 dims.
 StatusOr<std::vector<ReshardAction>> SearchReshard(const Mesh& mesh, const ReshardProblem& problem);
 
 }  // namespace trireme

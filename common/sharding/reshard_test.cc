@@ -46,16 +46,31 @@ const std::vector<Dim>& WeightDims() {
 TEST(PlanReshard, GradientOfFsdpWeightIsReducedInsideThenAcrossSlices) {
   const Sharding from = {{{}, {}}, {Sum(kData), Sum(kReplica), Sum(kDcn)}};
   EXPECT_EQ(Plan(TestMesh(), WeightDims(), from, {{{}, {kData}}, {}}),
-            "reduce_scatter SUM over (data) ici dim 1, 256 bytes\n"
-            "all_reduce SUM over (replica) ici, 256 bytes\n"
-            "all_reduce SUM over (replica_dcn) dcn, 256 bytes\n");
+            "reduce_scatter SUM over (data,replica) ici dim 1, 384 bytes\n"
+            "all_reduce SUM over (replica_dcn) dcn, 128 bytes\n"
+            "all_gather over (replica) ici dim 1, 128 bytes\n");
+}
+
+// The comparison that jobs may ask for: one reduction over all replicas, all of it over DCN.
+TEST(PlanReshard, FlatReducesOverAllReplicasAtOnce) {
+  const Sharding from = {{{}, {}}, {Sum(kData), Sum(kDcn)}};
+  const auto steps = PlanReshard(TestMesh(), WeightDims(), 4, from, {{{}, {kData}}, {}}, true);
+  ASSERT_TRUE(steps.ok()) << steps.status();
+  EXPECT_EQ(ToText(TestMesh(), *steps),
+            "all_reduce SUM over (replica_dcn,data) dcn, 768 bytes\n"
+            "slice over (data) dim 1, 0 bytes\n");
+  const Sharding inside = {{{}, {}}, {Sum(kData)}};
+  const auto scatter = PlanReshard(TestMesh(), WeightDims(), 4, inside, {{{}, {kData}}, {}}, true);
+  ASSERT_TRUE(scatter.ok()) << scatter.status();
+  EXPECT_EQ(ToText(TestMesh(), *scatter), "reduce_scatter SUM over (data) ici dim 1, 256 bytes\n");
 }
 
 TEST(PlanReshard, NeighbouringStepsOfOneFabricMerge) {
   const Sharding partial = {{{}, {}}, {Sum(kData), Sum(kReplica), Sum(kModel), Sum(kDcn)}};
   EXPECT_EQ(Plan(TestMesh(), WeightDims(), partial, Replicated(2)),
-            "all_reduce SUM over (replica,data,model) ici, 896 bytes\n"
-            "all_reduce SUM over (replica_dcn) dcn, 512 bytes\n");
+            "reduce_scatter SUM over (model,replica,data) ici dim 0, 448 bytes\n"
+            "all_reduce SUM over (replica_dcn) dcn, 64 bytes\n"
+            "all_gather over (model,replica,data) ici dim 0, 448 bytes\n");
   EXPECT_EQ(Plan(TestMesh(), WeightDims(), {{{kDcn, kReplica, kData}, {}}, {}}, Replicated(2)),
             "all_gather over (replica,data) ici dim 0, 192 bytes\n"
             "all_gather over (replica_dcn) dcn dim 0, 256 bytes\n");

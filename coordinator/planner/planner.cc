@@ -22,6 +22,7 @@ struct Roles {
   int stage_axis = -1;
   int64_t replicas = 1;
   int64_t position_multiple = 1;
+  int64_t zigzag_shards = 1;
 };
 
 // Regions that the grammar knows and this compiler does not use yet: better refused than ignored.
@@ -44,7 +45,23 @@ Status CheckRegions(const MappingConfig& config) {
   return absl::OkStatus();
 }
 
-StatusOr<Roles> FindRoles(const Mesh& mesh, const Mapping& mapping) {
+// Positions that a ring carries keys around for, and the order in which they lie.
+Status FindContext(const JobSpec& job, const Mesh& mesh, const Mapping& mapping, Roles* roles) {
+  const MappedAxes queries = mapping.Lookup(MappingKind::kCompute, "attention", "position");
+  const MappedAxes keys = mapping.Lookup(MappingKind::kCompute, "attention", "key_position");
+  if (!keys.axes.empty() && keys.axes != queries.axes) {
+    return InvalidArgument("key_position is split (" + keys.entry +
+                           ") but position is not split the same way (" + queries.entry +
+                           "): a ring of keys needs both on the same axis; map them alike or "
+                           "attention/key_position to null");
+  }
+  if (!job.context_parallel.zigzag || queries.axes.empty()) return absl::OkStatus();
+  roles->zigzag_shards = mesh.GroupSize(queries.axes);
+  roles->position_multiple = std::lcm(roles->position_multiple, 2 * roles->zigzag_shards);
+  return absl::OkStatus();
+}
+
+StatusOr<Roles> FindRoles(const JobSpec& job, const Mesh& mesh, const Mapping& mapping) {
   Roles roles;
   roles.data_axes = mapping.Lookup(MappingKind::kCompute, "residual", "batch").axes;
   roles.replicas = mesh.GroupSize(roles.data_axes);
@@ -61,6 +78,7 @@ StatusOr<Roles> FindRoles(const Mesh& mesh, const Mapping& mapping) {
       roles.position_multiple = std::lcm(roles.position_multiple, shards);
     }
   }
+  RETURN_IF_ERROR(FindContext(job, mesh, mapping, &roles));
   return roles;
 }
 
@@ -137,6 +155,42 @@ struct Compilation {
   int64_t position = 1;  // padded
 };
 
+// Collectives that run beside the computation: those of tensor parallelism when it is async, those
+// of data parallelism when parameters are gathered ahead.
+OverlapOptions FindOverlap(const JobSpec& job, const Mesh& mesh, const Mapping& mapping,
+                           const Roles& roles) {
+  OverlapOptions overlap;
+  overlap.chunks = job.tensor_parallel.chunks;
+  if (job.tensor_parallel.async) {
+    for (const char* const dim : {"mlp", "heads"}) {
+      for (const int axis :
+           mapping.Lookup(MappingKind::kCompute, dim[0] == 'm' ? "mlp" : "attention", dim).axes) {
+        overlap.ring_axes.insert(axis);
+        overlap.async_axes.insert(axis);
+      }
+    }
+  }
+  if (job.mesh.prefetch) overlap.async_axes.insert(roles.data_axes.begin(), roles.data_axes.end());
+  return overlap;
+}
+
+// Which parts of the model each stage runs.
+Status PlaceChunks(const PipelineSpec& pipeline, int64_t num_stages, CompileOptions* options) {
+  ASSIGN_OR_RETURN(const OrderTraits traits, FindOrder(pipeline.order));
+  options->split_weight_grad = traits.splits_weight_grad;
+  const auto stages = static_cast<int32_t>(num_stages);
+  const int32_t chunks = pipeline.chunks_per_stage > 0
+                             ? static_cast<int32_t>(pipeline.chunks_per_stage)
+                             : traits.default_chunks;
+  for (int32_t stage = 0; stage < stages; ++stage) {
+    std::vector<int32_t>& places = options->virtual_stages.emplace_back();
+    for (int32_t chunk = 0; chunk < chunks; ++chunk) {
+      places.push_back(VirtualStage(traits, stage, chunk, stages));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Builds the model, runs every pass and fills programs, schedules and the parts of the plan that
 // sum them up.
 Status Compile(const JobSpec& job, const Mapping& mapping, const Roles& roles,
@@ -149,12 +203,14 @@ Status Compile(const JobSpec& job, const Mapping& mapping, const Roles& roles,
       RETURN_IF_ERROR(AddBackward(segment, 1.0 / plan->run.expected_tokens));
   }
   CompileOptions options;
-  options.partition = {job.mesh.gather,
-                       job.mesh.reduce_ici,
-                       job.mesh.reduce_dcn,
-                       plan->run.num_microbatches,
-                       {},
-                       {}};
+  options.partition = {.gather = job.mesh.gather,
+                       .reduce_ici = job.mesh.reduce_ici,
+                       .reduce_dcn = job.mesh.reduce_dcn,
+                       .num_microbatches = plan->run.num_microbatches,
+                       .keep_gathered = !job.tensor_parallel.recompute_allgather,
+                       .flat_dcn = job.mesh.dcn_reduce == DcnReduce::kFlat};
+  options.prefetch = job.mesh.prefetch;
+  options.overlap = FindOverlap(job, plan->mesh, mapping, roles);
   if (roles.stage_axis >= 0) options.partition.stage_axes = {roles.stage_axis};
   options.optimizer = job.optimizer;
   options.remat = job.train.remat;
@@ -167,7 +223,9 @@ Status Compile(const JobSpec& job, const Mapping& mapping, const Roles& roles,
   if (train) {
     ASSIGN_OR_RETURN(plan->schedules,
                      BuildSchedules(job.pipeline.order, static_cast<int32_t>(num_stages),
-                                    static_cast<int32_t>(plan->run.num_microbatches)));
+                                    static_cast<int32_t>(plan->run.num_microbatches),
+                                    static_cast<int32_t>(job.pipeline.chunks_per_stage)));
+    RETURN_IF_ERROR(PlaceChunks(job.pipeline, num_stages, &options));
     for (const StepSchedule& schedule : plan->schedules)
       options.slots.push_back(schedule.num_slots);
   } else {
@@ -210,7 +268,7 @@ StatusOr<Plan> PlanJob(const JobSpec& job, const Topology& topology) {
   ASSIGN_OR_RETURN(plan.mesh, MakeMesh(shapes));
   RETURN_IF_ERROR(CheckRegions(job.mesh.mapping));
   ASSIGN_OR_RETURN(const Mapping mapping, Mapping::Create(plan.mesh, job.mesh.mapping));
-  ASSIGN_OR_RETURN(const Roles roles, FindRoles(plan.mesh, mapping));
+  ASSIGN_OR_RETURN(const Roles roles, FindRoles(job, plan.mesh, mapping));
   plan.data_axes = roles.data_axes;
   plan.stage_axis = roles.stage_axis;
   RETURN_IF_ERROR(MakeRanks(topology, &plan));
@@ -223,6 +281,7 @@ StatusOr<Plan> PlanJob(const JobSpec& job, const Topology& topology) {
   RETURN_IF_ERROR(ChooseMicrobatch(job.train, roles, &run));
   ASSIGN_OR_RETURN(run.lr_table, LearningRateTable(job.optimizer, job.schedule, job.train.steps));
   const int64_t position = RoundUp(run.sequence_length, roles.position_multiple);
+  run.zigzag_shards = roles.zigzag_shards;
   AddReasons(roles, run.sequence_length, position, job.train, &plan);
   RETURN_IF_ERROR(Compile(job, mapping, roles,
                           {Purpose::kTrain, run.microbatch_size * roles.replicas, position},

@@ -74,6 +74,15 @@ class ExpandContext {
   virtual int Resolve(int value) = 0;
   // A copy of the same memory that is declared partial over nothing (each rank keeps its own).
   virtual int Local(int value) = 0;
+
+  // Ranks that split `dim` in the node's region: 1 when nobody does. They form a ring.
+  virtual int64_t RingSize(const std::string& dim) = 0;
+  // What the member before this one on the ring of `dim` has in `value`; this rank's goes to the
+  // next. Runs beside what follows.
+  virtual int Pass(int value, const std::string& dim) = 0;
+  // Of a value that is whole along `dim`, the block of the member `shift` places on (mod the
+  // ring's size).
+  virtual int RingBlock(int value, const std::string& dim, int64_t shift) = 0;
 };
 
 struct OpRule {

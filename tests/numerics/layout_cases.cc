@@ -57,6 +57,7 @@ std::string BaseOf(const LayoutCase& layout) { return layout.model == "gpt2" ? k
 
 std::vector<std::string> ModelOverrides(const LayoutCase& layout) {
   if (layout.model == "moe") return {"model.moe.num_experts=4", "model.moe.num_experts_per_tok=2"};
+  if (layout.model == "deep") return {"model.num_hidden_layers=9"};
   if (layout.model == "tied") return {"model.tie_word_embeddings=true"};
   return {};
 }

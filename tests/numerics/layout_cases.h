@@ -23,8 +23,10 @@ inline void PrintTo(const LayoutCase& layout, std::ostream* out) {
   *out << layout.name << " {" << layout.overrides << "}";
 }
 
-// Every mode of issue A and their pairs, on up to 8 ranks.
+// Data, tensor, sequence, expert and pipeline parallelism and their pairs, on up to 8 ranks.
 std::vector<LayoutCase> LayoutCases();
+// Beyond those: async and ring forms, context parallelism, several slices, all pipeline orders.
+std::vector<LayoutCase> ParallelCases();
 
 // The base job of `model` with a case's overrides; devices on one host a slice.
 StatusOr<JobSpec> LayoutJob(const LayoutCase& layout);

@@ -1,11 +1,12 @@
-// Every layout trains the one-rank model: initial weights bit-equal, losses to 1e-5 over ten steps, gradients of the first
-// step to 1e-4 of each tensor's norm. Runs in the lockstep interpreter on the reference kernels.
+// Every layout trains the one-rank model: initial weights bit-equal, losses to 1e-5 over ten steps,
+// gradients of the first step to 1e-4 of each tensor's norm. Runs in the lockstep interpreter on
+// the reference kernels.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "coordinator/planner/planner.h"
 #include "common/base/math.h"
+#include "coordinator/planner/planner.h"
 #include "tests/numerics/layout_cases.h"
 #include "tests/support/lockstep.h"
 
@@ -76,11 +77,14 @@ double Norm(const std::vector<float>& a) {
   return std::sqrt(sum);
 }
 
-// |a - b| over the whole tensor, relative to |b|. Some gradients are 0 in exact arithmetic (a key bias moves all scores of
-// a query alike) and only rounding in floats: a tensor's norm counts as at least 1e-3 of the whole gradient's.
-double RelativeDifference(const std::vector<float>& a, const std::vector<float>& b, double grad_norm) {
+// |a - b| over the whole tensor, relative to |b|. Some gradients are 0 in exact arithmetic (a key
+// bias moves all scores of a query alike) and only rounding in floats: a tensor's norm counts as at
+// least 1e-3 of the whole gradient's.
+double RelativeDifference(const std::vector<float>& a, const std::vector<float>& b,
+                          double grad_norm) {
   double difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) difference += (a[i] - b[i]) * static_cast<double>(a[i] - b[i]);
+  for (size_t i = 0; i < a.size(); ++i)
+    difference += (a[i] - b[i]) * static_cast<double>(a[i] - b[i]);
   return std::sqrt(difference) / std::max(Norm(b), 1e-3 * grad_norm);
 }
 
@@ -97,16 +101,22 @@ TEST_P(Layouts, EqualOneRank) {
   ASSERT_EQ(training->initial.size(), one.initial.size());
   for (const auto& [name, values] : one.initial) {
     EXPECT_EQ(training->initial.at(name), values) << name << " starts elsewhere";
-    EXPECT_LT(RelativeDifference(training->grads.at(name), one.grads.at(name), one.grad_norms[0]), 1e-4) << "gradient of " << name;
+    EXPECT_LT(RelativeDifference(training->grads.at(name), one.grads.at(name), one.grad_norms[0]),
+              1e-4)
+        << "gradient of " << name;
   }
   for (int step = 0; step < kSteps; ++step) {
-    EXPECT_NEAR(training->losses[step], one.losses[step], 1e-5 * one.losses[step]) << "step " << step;
-    EXPECT_NEAR(training->grad_norms[step], one.grad_norms[step], 1e-4 * one.grad_norms[step]) << "step " << step;
+    EXPECT_NEAR(training->losses[step], one.losses[step], 1e-5 * one.losses[step])
+        << "step " << step;
+    EXPECT_NEAR(training->grad_norms[step], one.grad_norms[step], 1e-4 * one.grad_norms[step])
+        << "step " << step;
   }
   EXPECT_LT(one.losses[kSteps - 1], one.losses[0] * 1.2);
 }
 
-INSTANTIATE_TEST_SUITE_P(A, Layouts, testing::ValuesIn(LayoutCases()),
+INSTANTIATE_TEST_SUITE_P(Base, Layouts, testing::ValuesIn(LayoutCases()),
+                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Parallel, Layouts, testing::ValuesIn(ParallelCases()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -1,5 +1,6 @@
-// A small Llama and GPT-2 against PyTorch: loss and every gradient to 1e-4, on the reference and the CPU kernels, on one
-// rank and on a mesh. The goldens come from tests/golden/torch/generate.py, which shares no code with Trireme.
+// A small Llama and GPT-2 against PyTorch: loss and every gradient to 1e-4, on the reference and
+// the CPU kernels, on one rank and on a mesh. The goldens come from tests/golden/torch/generate.py,
+// which shares no code with Trireme.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,9 +20,16 @@ JobSpec GoldenJob(const std::string& type) {
   JobSpec job;
   job.name = "golden";
   ModelSpec& model = job.model;
-  model = {.type = type, .hidden_size = 32, .intermediate_size = type == "gpt2" ? 128 : 48, .num_hidden_layers = 2,
-           .num_attention_heads = 4, .num_key_value_heads = type == "gpt2" ? 4 : 2, .head_dim = 8, .vocab_size = 61,
-           .max_position_embeddings = 16, .tie_word_embeddings = type == "gpt2"};
+  model = {.type = type,
+           .hidden_size = 32,
+           .intermediate_size = type == "gpt2" ? 128 : 48,
+           .num_hidden_layers = 2,
+           .num_attention_heads = 4,
+           .num_key_value_heads = type == "gpt2" ? 4 : 2,
+           .head_dim = 8,
+           .vocab_size = 61,
+           .max_position_embeddings = 16,
+           .tie_word_embeddings = type == "gpt2"};
   job.data.sequence_length = kPositions;
   job.train = {.steps = 2, .global_batch_size = kBatch};
   job.optimizer.max_grad_norm = 0;
@@ -61,13 +69,15 @@ TEST_P(TorchGolden, LossAndGradientsAgree) {
   const std::vector<int32_t> targets = Values<int32_t>(*file, "targets");
   const auto source = [&](int64_t, int64_t sequence) {
     const auto row = [&](const std::vector<int32_t>& all) {
-      return std::vector<int32_t>(all.begin() + sequence * kPositions, all.begin() + (sequence + 1) * kPositions);
+      return std::vector<int32_t>(all.begin() + sequence * kPositions,
+                                  all.begin() + (sequence + 1) * kPositions);
     };
     return SequenceData{row(tokens), row(targets), {}};
   };
   JobSpec job = GoldenJob(golden.type);
   job.mesh.axes = golden.axes;
-  const StatusOr<Topology> topology = MakeTopology(*FindDeviceKind("cpu"), {{"host", 0, golden.devices}});
+  const StatusOr<Topology> topology =
+      MakeTopology(*FindDeviceKind("cpu"), {{"host", 0, golden.devices}});
   const StatusOr<Plan> plan = PlanJob(job, *topology);
   ASSERT_TRUE(plan.ok()) << plan.status();
   const auto lockstep = Lockstep::Create(*plan, source, golden.kernels);
@@ -99,10 +109,13 @@ TEST_P(TorchGolden, LossAndGradientsAgree) {
 
 INSTANTIATE_TEST_SUITE_P(
     A, TorchGolden,
-    testing::Values(Golden{"llama", 1, {}, Lockstep::Kernels::kReference}, Golden{"gpt2", 1, {}, Lockstep::Kernels::kReference},
-                    Golden{"llama", 1, {}, Lockstep::Kernels::kCpu}, Golden{"gpt2", 1, {}, Lockstep::Kernels::kCpu},
-                    Golden{"llama", 2, {{"data", 1}, {"model", 2}}, Lockstep::Kernels::kCpu},
-                    Golden{"gpt2", 4, {{"stage", 2}, {"data", 1}, {"model", 2}}, Lockstep::Kernels::kCpu}),
+    testing::Values(
+        Golden{"llama", 1, {}, Lockstep::Kernels::kReference},
+        Golden{"gpt2", 1, {}, Lockstep::Kernels::kReference},
+        Golden{"llama", 1, {}, Lockstep::Kernels::kCpu},
+        Golden{"gpt2", 1, {}, Lockstep::Kernels::kCpu},
+        Golden{"llama", 2, {{"data", 1}, {"model", 2}}, Lockstep::Kernels::kCpu},
+        Golden{"gpt2", 4, {{"stage", 2}, {"data", 1}, {"model", 2}}, Lockstep::Kernels::kCpu}),
     [](const auto& info) {
       return info.param.type + std::to_string(info.param.devices) +
              (info.param.kernels == Lockstep::Kernels::kCpu ? "_cpu" : "_reference");

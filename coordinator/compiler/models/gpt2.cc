@@ -56,22 +56,20 @@ int Attention(GraphBuilder& b, const ModelContext& context, int x, double residu
   const std::string prefix = std::string(kLayer) + "attn.";
   const int h =
       b.Rename(LayerNorm(b, context, std::string(kLayer) + "ln_1", x), "attention", {}, "h");
-  const int h_key = b.Rename(h, "attention", {{"position", "key_position"}}, "h_key");
   b.SetRegion("attention");
-  const auto project = [&](const std::string& name, const Dim& heads, int input,
-                           const std::string& position) {
+  const auto project = [&](const std::string& name, const Dim& heads) {
     const std::vector<Dim> out = {heads, context.HeadDim()};
     const int w =
         b.Param(context.Matrix(prefix + name + "_proj.weight",
                                {context.Embed(), heads, context.HeadDim()}, "attention", true));
     const int bias =
         b.Param(context.Vector(prefix + name + "_proj.bias", out, "attention", InitKind::kZeros));
-    const int y = b.Dot(input, w, {"batch", position, heads.name, "head_dim"}, name);
+    const int y = b.Dot(h, w, {"batch", "position", heads.name, "head_dim"}, name);
     return b.Add1("add", {}, {y, bias}, name + "_biased");
   };
-  const int q = project("q", context.Heads(), h, "position");
-  const int k = project("k", context.KvHeads(), h_key, "key_position");
-  const int v = project("v", context.KvHeads(), h_key, "key_position");
+  const int q = project("q", context.Heads());
+  const int k = project("k", context.KvHeads());
+  const int v = project("v", context.KvHeads());
   const int o = context.Attention(b, q, k, v, /*rope=*/false);
   const int w = b.Param(context.Matrix(prefix + "c_proj.weight",
                                        {context.Heads(), context.HeadDim(), context.Embed()},

@@ -28,17 +28,15 @@ int AttentionBlock(GraphBuilder& b, const ModelContext& context, int x) {
                                           {context.Embed()}, "residual", InitKind::kOnes));
   const int h = b.Rename(b.Add1("rms_norm", eps, {x, norm}, "normed"), "attention", {}, "h");
   b.SetRegion("attention");
-  const auto project = [&](const std::string& name, const Dim& heads, int input,
-                           const std::string& position) {
+  const auto project = [&](const std::string& name, const Dim& heads) {
     const int w =
         b.Param(context.Matrix(prefix + name + "_proj.weight",
                                {context.Embed(), heads, context.HeadDim()}, "attention", true));
-    return b.Dot(input, w, {"batch", position, heads.name, "head_dim"}, name);
+    return b.Dot(h, w, {"batch", "position", heads.name, "head_dim"}, name);
   };
-  const int h_key = b.Rename(h, "attention", {{"position", "key_position"}}, "h_key");
-  const int q = project("q", context.Heads(), h, "position");
-  const int k = project("k", context.KvHeads(), h_key, "key_position");
-  const int v = project("v", context.KvHeads(), h_key, "key_position");
+  const int q = project("q", context.Heads());
+  const int k = project("k", context.KvHeads());
+  const int v = project("v", context.KvHeads());
   const int o = context.Attention(b, q, k, v, /*rope=*/true);
   const int w = b.Param(context.Matrix(prefix + "o_proj.weight",
                                        {context.Heads(), context.HeadDim(), context.Embed()},

@@ -63,13 +63,15 @@ int ModelContext::Attention(GraphBuilder& b, int q, int k, int v, bool rope) con
   const int positions = b.Input("positions", Tokens(), DType::kInt32);
   const int segments = b.Input("segments", Tokens(), DType::kInt32);
   const std::vector<std::pair<std::string, std::string>> to_key = {{"position", "key_position"}};
-  const int key_positions = b.Rename(positions, b.region(), to_key, "key_positions");
-  const int key_segments = b.Rename(segments, b.region(), to_key, "key_segments");
   if (rope) {
     const Attrs attrs = {{"theta", spec.rope_theta}, {"inverse", int64_t{0}}};
     q = b.Add1("rope", attrs, {q, positions}, "q_rotated");
-    k = b.Add1("rope", attrs, {k, key_positions}, "k_rotated");
+    k = b.Add1("rope", attrs, {k, positions}, "k_rotated");
   }
+  k = b.Rename(k, b.region(), to_key, "keys");
+  v = b.Rename(v, b.region(), to_key, "values");
+  const int key_positions = b.Rename(positions, b.region(), to_key, "key_positions");
+  const int key_segments = b.Rename(segments, b.region(), to_key, "key_segments");
   const Attrs attrs = {{"scale", 1.0 / std::sqrt(static_cast<double>(spec.head_dim))},
                        {"query_group", spec.num_attention_heads / spec.num_key_value_heads}};
   return b.Add1("attention", attrs, {q, k, v, positions, key_positions, segments, key_segments},

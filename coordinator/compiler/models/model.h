@@ -70,8 +70,8 @@ class ModelContext {
   LogicalTensor Vector(const std::string& name, const std::vector<Dim>& dims,
                        const std::string& region, InitKind init) const;
 
-  // q, k, v -> output in [batch, position, heads, head_dim]; positions and segments are the data
-  // inputs. q and k are rotated when `rope`.
+  // q, k, v, each in [batch, position, heads or kv_heads, head_dim] -> output like q; positions and
+  // segments are the data inputs. q and k are rotated when `rope`.
   int Attention(GraphBuilder& b, int q, int k, int v, bool rope) const;
 
   // Ends a model: sums of weighted losses, or logits.

@@ -69,8 +69,9 @@ void AddInit(Graph& graph, const UpdateInput& input) {
 
 // Steps of a reshard whose last value is written to bound memory.
 StatusOr<int> ReshardInto(Graph& graph, const Mesh& mesh, int value, const Sharding& to,
-                          Phase phase, const std::string& reason, ValueKind kind) {
-  Resharder resharder(mesh, graph);
+                          Phase phase, const std::string& reason, ValueKind kind,
+                          bool flat_dcn = false) {
+  Resharder resharder(mesh, graph, {.flat_dcn = flat_dcn});
   ASSIGN_OR_RETURN(const int result, resharder.To(value, to, phase, reason));
   if (result == value) return result;
   Value& last = graph.value(result);
@@ -130,11 +131,12 @@ StatusOr<Graph> BuildUpdate(const UpdateInput& input, const OptimizerSpec& spec,
       AddBound(graph, input, ValueKind::kGrad, shardings.accumulator, "grad of " + name);
   ASSIGN_OR_RETURN(const int reduced,
                    ReshardInto(graph, mesh, grad, shardings.optimizer, Phase::kUpdate1,
-                               "gradient of " + name + " (reduce: step)", ValueKind::kReducedGrad));
+                               "gradient of " + name + " (reduce: step)", ValueKind::kReducedGrad,
+                               input.flat_dcn));
   if (input.owner_members.size() > 1) AddTiedReduce(graph, input, reduced);
   AddSquares(graph, input, mesh, reduced);
   const int param = AddBound(graph, input, ValueKind::kParam, shardings.param, name);
-  Resharder resharder(mesh, graph);
+  Resharder resharder(mesh, graph, {});
   ASSIGN_OR_RETURN(const int master, resharder.To(param, shardings.optimizer, Phase::kUpdate2,
                                                   "optimizer_mapping of " + name));
   std::vector<int> states;

@@ -17,6 +17,7 @@ struct UpdateInput {
   std::vector<int64_t> owner_members;  // stages that share the tensor, when more than one
   int stage_axis = -1;
   int64_t seed = 0;
+  bool flat_dcn = false;  // see PlanReshard
 };
 
 // Names of the optimizer's states, for checkpoints. Errors: kInvalidArgument listing the known

@@ -27,7 +27,7 @@ bool Aligned(const std::string& a, const std::string& b) {
   const auto is = [&](const char* x, const char* y) {
     return (a == x && b == y) || (a == y && b == x);
   };
-  return is("heads", "kv_heads") || is("batch", "slot");
+  return is("heads", "kv_heads") || is("batch", "slot") || is("position", "key_position");
 }
 
 }  // namespace

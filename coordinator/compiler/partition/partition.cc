@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "common/plan/program.h"
 #include "coordinator/compiler/partition/node_sharding.h"
 #include "coordinator/compiler/partition/resharder.h"
 #include "kernels/ops/rule.h"
@@ -19,7 +20,7 @@ class Partitioner : public ExpandContext {
         axes_(dim_axes),
         options_(options),
         mesh_(dim_axes.mesh()),
-        resharder_(mesh_, result_.graph),
+        resharder_(mesh_, result_.graph, {options.keep_gathered, options.flat_dcn}),
         local_of_(source.values.size(), -1) {}
 
   StatusOr<PartitionedSegment> Run();
@@ -31,6 +32,9 @@ class Partitioner : public ExpandContext {
                        const std::vector<int>& inputs) override;
   int Resolve(int value) override;
   int Local(int value) override;
+  int64_t RingSize(const std::string& dim) override;
+  int Pass(int value, const std::string& dim) override;
+  int RingBlock(int value, const std::string& dim, int64_t shift) override;
 
  private:
   Graph& out() { return result_.graph; }
@@ -41,6 +45,10 @@ class Partitioner : public ExpandContext {
   Status VisitView(const Node& node);
   StatusOr<int> Operand(int value, const Sharding& required, Phase phase);
   int ViewLike(int value, int like, Phase phase);
+  std::vector<int> AxesOf(const std::string& dim);
+  void Fail(const Status& status) {
+    if (status_.ok()) status_ = status;
+  }
   void KeepOrigins(const Node& node, const NodeSharding& sharding, int output);
   StatusOr<std::vector<int>> Emit(const Node& node);
   Status FinishEdges();
@@ -281,6 +289,71 @@ int Partitioner::Local(int value) {
                  .phase = current_->phase,
                  .region = current_->region,
                  .reason = "each rank's own part"});
+  return id;
+}
+
+// Mesh axes that split `dim` in the region of the node being expanded.
+std::vector<int> Partitioner::AxesOf(const std::string& dim) {
+  const StatusOr<std::vector<int>> axes =
+      axes_.Axes(MappingKind::kCompute, current_->region, {dim, 0}, current_->op);
+  if (axes.ok()) return *axes;
+  Fail(axes.status());
+  return {};
+}
+
+int64_t Partitioner::RingSize(const std::string& dim) {
+  const std::vector<int> axes = AxesOf(dim);
+  if (axes.size() > 1) {
+    Fail(InvalidArgument(current_->op + ": " + dim + " is split over " +
+                         std::to_string(axes.size()) + " axes (" +
+                         axes_.EntryFor(MappingKind::kCompute, current_->region, dim) +
+                         "); a ring has one: map it to one axis or to null"));
+  }
+  return axes.size() == 1 ? mesh_.axis(axes[0]).size : 1;
+}
+
+int Partitioner::Pass(int value, const std::string& dim) {
+  Value received = out().value(value);
+  received.kind = ValueKind::kTemp;
+  const int id = out().AddValue(std::move(received));
+  origins_[id] = origins_[value];
+  Node node{.op = std::string(kPermuteOp),
+            .inputs = {value},
+            .outputs = {id},
+            .phase = current_->phase,
+            .region = current_->region,
+            .reason = "ring of " + current_->op + ": " +
+                      axes_.EntryFor(MappingKind::kCompute, current_->region, dim),
+            .async = true};
+  node.attrs.Set("axes", std::vector<int64_t>{AxesOf(dim).at(0)});
+  node.attrs.Set("shift", int64_t{1});
+  out().AddNode(std::move(node));
+  return id;
+}
+
+int Partitioner::RingBlock(int value, const std::string& dim, int64_t shift) {
+  Value block = out().value(value);
+  const int at = FindDim(block.dims, dim);
+  const int axis = AxesOf(dim).at(0);
+  if (at < 0 || !block.sharding.dim_axes[at].empty()) {
+    Fail(Internal(current_->op + ": " + block.name + " is not whole along " + dim));
+    return value;
+  }
+  block.kind = ValueKind::kTemp;
+  block.sharding.dim_axes[at] = {axis};
+  const int id = out().AddValue(std::move(block));
+  Node node{.op = "slice",
+            .inputs = {value},
+            .outputs = {id},
+            .phase = current_->phase,
+            .region = current_->region,
+            .reason = "block of the ring"};
+  node.attrs.Set("axes", std::vector<int64_t>{axis});
+  node.attrs.Set("dim", int64_t{at});
+  node.attrs.Set("to_dim", int64_t{-1});
+  node.attrs.Set("shift", shift);
+  node.attrs.Set("kind", std::string("sum"));
+  out().AddNode(std::move(node));
   return id;
 }
 

@@ -21,13 +21,15 @@ StatusOr<int> Resharder::To(int value, const Sharding& to, Phase phase, const st
   const std::string key = KeyOf(to);
   auto it = cache_.find({value, key, phase});
   // A sum that the forward has already resolved is not reduced again for the backward.
-  if (it == cache_.end() && phase == Phase::kBackward && !from.partial.empty()) {
+  const bool keep = options_.keep_gathered && graph_.value(value).kind != ValueKind::kParam;
+  if (it == cache_.end() && phase == Phase::kBackward && (keep || !from.partial.empty())) {
     it = cache_.find({value, key, Phase::kForward});
   }
   if (it != cache_.end()) return it->second;
   const std::vector<Dim> dims = graph_.value(value).dims;
-  ASSIGN_OR_RETURN(const std::vector<ReshardStep> steps,
-                   PlanReshard(mesh_, dims, SizeOf(graph_.value(value).dtype), from, to));
+  ASSIGN_OR_RETURN(
+      const std::vector<ReshardStep> steps,
+      PlanReshard(mesh_, dims, SizeOf(graph_.value(value).dtype), from, to, options_.flat_dcn));
   int current = value;
   for (const ReshardStep& step : steps) {
     Value out = graph_.value(current);

@@ -15,8 +15,13 @@ namespace trireme {
 
 class Resharder {
  public:
+  struct Options {
+    bool keep_gathered = false;  // the backward reads what the forward gathered of activations
+    bool flat_dcn = false;       // see PlanReshard
+  };
   // Borrows both.
-  Resharder(const Mesh& mesh, Graph& graph) : mesh_(mesh), graph_(graph) {}
+  Resharder(const Mesh& mesh, Graph& graph, const Options& options)
+      : mesh_(mesh), graph_(graph), options_(options) {}
 
   // The value with sharding `to` (in its own dim order), appending nodes of `phase` where needed.
   // `reason` is kept on each node.
@@ -27,6 +32,7 @@ class Resharder {
 
   const Mesh& mesh_;
   Graph& graph_;
+  const Options options_;
   std::map<std::tuple<int, std::string, Phase>, int> cache_;
 };
 

@@ -21,7 +21,7 @@ class ResharderTest : public testing::Test {
   }
   TestMesh t_{{{"data", 2}, {"model", 2}}};
   Graph graph_;
-  Resharder resharder_{t_.mesh, graph_};
+  Resharder resharder_{t_.mesh, graph_, {}};
   const Sharding split_ = {.dim_axes = {{0}, {}}, .partial = {}};
   const Sharding sum_ = {.dim_axes = {{}, {}}, .partial = {{1, ReduceKind::kSum}}};
 };

@@ -1,12 +1,11 @@
 // Alias analysis over nodes in order.
 #include "coordinator/compiler/passes/aliases.h"
 
+#include "common/base/math.h"
 #include "kernels/ops/rule.h"
 
 namespace trireme {
 namespace {
-
-bool IsView(const Node& node) { return node.op == "rename"; }
 
 // Local elements before `dim`, product of the sizes outside it.
 int64_t OuterCount(const std::vector<int64_t>& sizes, int dim) {
@@ -24,11 +23,7 @@ bool ContiguousSlice(const Graph& graph, const Mesh& mesh, const Node& node, Ind
   if (OuterCount(sizes, dim) != 1) return false;
   int64_t stride = 1;  // elements of one shard
   for (size_t i = dim; i < sizes.size(); ++i) stride *= sizes[i];
-  const std::vector<int64_t>& axes = node.attrs.GetInts("axes");
-  for (auto it = axes.rbegin(); it != axes.rend(); ++it) {
-    offset->terms.push_back({static_cast<int32_t>(*it), stride});
-    stride *= mesh.axis(static_cast<int>(*it)).size;
-  }
+  *offset = SliceOffset(mesh, node, stride);
   return true;
 }
 
@@ -39,7 +34,49 @@ IndexMap Sum(const IndexMap& a, const IndexMap& b) {
   return sum;
 }
 
+// Where part ((coordinate + shift) mod n) * chunks + chunk of `dim` of a value begins, and its
+// strides there (empty where the part is dense).
+Alias PartOf(const Graph& graph, const Mesh& mesh, int whole, const Alias& base, const Node& node,
+             int64_t shift, int64_t chunk) {
+  const Value& value = graph.value(whole);
+  const std::vector<int64_t> sizes = LocalSizes(mesh, value.dims, value.sharding);
+  const auto dim = static_cast<size_t>(node.attrs.GetInt("dim"));
+  const auto axis = static_cast<int32_t>(node.attrs.GetInt("axis"));
+  const int64_t n = axis < 0 ? 1 : mesh.axis(axis).size;
+  const int64_t chunks = node.attrs.GetInt("chunks");
+  Alias part = base;
+  const std::vector<int64_t> strides = base.strides.empty() ? DenseStrides(sizes) : base.strides;
+  const int64_t step = sizes[dim] / (n * chunks) * strides[dim];
+  part.offset.base += chunk * step;
+  if (axis >= 0) {
+    part.offset.terms.push_back(
+        {axis, step * chunks, static_cast<int32_t>((shift % n + n) % n), static_cast<int32_t>(n)});
+  }
+  const bool dense = base.strides.empty() && OuterCount(sizes, static_cast<int>(dim)) == 1;
+  part.strides = dense ? std::vector<int64_t>() : strides;
+  return part;
+}
+
 }  // namespace
+
+bool IsViewOp(const std::string& op) { return op == "rename" || op == "piece" || op == "join"; }
+
+IndexMap SliceOffset(const Mesh& mesh, const Node& node, int64_t shard) {
+  IndexMap offset;
+  int64_t stride = shard;
+  const std::vector<int64_t>& axes = node.attrs.GetInts("axes");
+  for (auto it = axes.rbegin(); it != axes.rend(); ++it) {
+    const auto n = static_cast<int32_t>(mesh.axis(static_cast<int>(*it)).size);
+    IndexMap::Term term{static_cast<int32_t>(*it), stride};
+    if (const int64_t shift = node.attrs.GetInt("shift", 0); shift != 0) {
+      term.shift = static_cast<int32_t>((shift % n + n) % n);
+      term.modulus = n;
+    }
+    offset.terms.push_back(term);
+    stride *= n;
+  }
+  return offset;
+}
 
 IndexMap StartOf(const Mesh& mesh, const Value& value, int dim) {
   const std::vector<int64_t> local = LocalSizes(mesh, value.dims, value.sharding);
@@ -61,15 +98,29 @@ std::vector<Alias> FindAliases(const Graph& graph, const Mesh& mesh) {
   for (const int id : graph.edges_out) leaves[id] = true;
   for (const int id : graph.grad_edges_in) leaves[id] = true;
   for (const Node& node : graph.nodes) {
+    if (node.op != "join") continue;
+    const std::vector<int64_t>& shifts = node.attrs.GetInts("shifts");
+    const std::vector<int64_t>& parts = node.attrs.GetInts("parts");
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      aliases[node.inputs[i]] = PartOf(graph, mesh, node.outputs[0], {.root = node.outputs[0]},
+                                       node, shifts[i], parts[i]);
+    }
+  }
+  for (const Node& node : graph.nodes) {
     IndexMap offset;
-    const bool shares = IsView(node) || node.in_place ||
-                        (node.op == "slice" && ContiguousSlice(graph, mesh, node, &offset));
+    const bool shares = node.op == "rename" || node.in_place ||
+                        (node.op == "slice" && aliases[node.inputs[0]].strides.empty() &&
+                         ContiguousSlice(graph, mesh, node, &offset));
     if (shares && graph.value(node.outputs[0]).kind == ValueKind::kTemp) {
       const Alias& source = aliases[node.inputs[0]];
-      aliases[node.outputs[0]] = {source.root, Sum(source.offset, offset)};
+      aliases[node.outputs[0]] = {source.root, Sum(source.offset, offset), source.strides};
+    }
+    if (node.op == "piece") {
+      aliases[node.outputs[0]] = PartOf(graph, mesh, node.inputs[0], aliases[node.inputs[0]], node,
+                                        node.attrs.GetInt("shift"), node.attrs.GetInt("chunk"));
     }
     for (const int input : node.inputs) {
-      if (!IsView(node)) ++readers[aliases[input].root];
+      if (!IsViewOp(node.op)) ++readers[aliases[input].root];
     }
   }
   // Roots are final for views; now an all_reduce may run in place on a temporary that only it

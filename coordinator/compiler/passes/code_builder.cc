@@ -29,7 +29,7 @@ std::vector<int64_t> CodeBuilder::LocalSizesOf(int value) const {
 bool CodeBuilder::SameMemory(int a, int b) const {
   const Alias& x = layout_.aliases[a];
   const Alias& y = layout_.aliases[b];
-  return x.root == y.root && x.offset == y.offset;
+  return x.root == y.root && x.offset == y.offset && x.strides == y.strides;
 }
 
 int CodeBuilder::Binding(const std::string& name) {
@@ -52,22 +52,39 @@ int CodeBuilder::TempOf(int root) {
 View CodeBuilder::ViewOf(int value, int64_t scalar_offset) {
   const Value& v = graph_.value(value);
   const Alias& alias = layout_.aliases[value];
-  const int64_t element = SizeOf(v.dtype);
   IndexMap offset = alias.offset;
   offset.base += scalar_offset;
   const std::vector<int64_t> sizes = LocalSizesOf(value);
-  if (const auto it = layout_.binding.find(alias.root); it != layout_.binding.end()) {
-    return Dense(Binding(it->second), offset, sizes, v.dtype);
+  View view = PlaceRoot(alias.root, std::move(offset), sizes, v.dtype);
+  if (!alias.strides.empty()) view.strides = alias.strides;
+  return view;
+}
+
+// The dense view at `offset` elements from where `root` lives.
+View CodeBuilder::PlaceRoot(int root, IndexMap offset, const std::vector<int64_t>& sizes,
+                            DType dtype) {
+  const int64_t element = SizeOf(dtype);
+  if (const auto it = layout_.binding.find(root); it != layout_.binding.end()) {
+    return Dense(Binding(it->second), offset, sizes, dtype);
   }
-  if (const auto it = layout_.saved.find(alias.root); it != layout_.saved.end()) {
+  if (const auto it = layout_.saved.find(root); it != layout_.saved.end()) {
     offset.base += it->second / element;
-    return Dense(Binding("saved"), offset, sizes, v.dtype);
+    return Dense(Binding("saved"), offset, sizes, dtype);
   }
-  if (const auto it = layout_.gathered.find(alias.root); it != layout_.gathered.end()) {
+  if (const auto it = layout_.gathered.find(root); it != layout_.gathered.end()) {
     offset.base += it->second / element;
-    return Dense(Binding("gathered"), offset, sizes, v.dtype);
+    return Dense(Binding("gathered"), offset, sizes, dtype);
   }
-  return Dense(-1 - TempOf(alias.root), offset, sizes, v.dtype);
+  if (const auto it = layout_.prefetched_root.find(root); it != layout_.prefetched_root.end()) {
+    offset.base += it->second / element;
+    return Dense(Binding("prefetch"), offset, sizes, dtype);
+  }
+  return Dense(-1 - TempOf(root), offset, sizes, dtype);
+}
+
+View CodeBuilder::PrefetchView(const Node& node, const std::vector<int64_t>& sizes, DType dtype) {
+  const int64_t base = layout_.prefetched.at(node.id) / SizeOf(dtype);
+  return Dense(Binding("prefetch"), {.base = base}, sizes, dtype);
 }
 
 View CodeBuilder::NewTemp(const std::vector<int64_t>& sizes, DType dtype) {
@@ -93,7 +110,35 @@ int32_t CodeBuilder::GroupIndex(const Group& group) {
   return static_cast<int32_t>(groups_.size()) - 1;
 }
 
+// Temporaries of a collective that runs beside others stay until something waits for it: reused
+// earlier, their memory would make it wait.
+void CodeBuilder::KeepWhileInFlight() {
+  const std::vector<Instruction>& list = code_.instructions;
+  const auto meets = [](const std::vector<View>& a, const std::vector<View>& b) {
+    return std::any_of(a.begin(), a.end(), [&](const View& x) {
+      return std::any_of(b.begin(), b.end(), [&](const View& y) { return x.binding == y.binding; });
+    });
+  };
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].async) continue;
+    size_t over = i + 1;
+    while (over < list.size() && (list[over].async || (!meets(list[over].in, list[i].out) &&
+                                                       !meets(list[over].out, list[i].out) &&
+                                                       !meets(list[over].out, list[i].in)))) {
+      ++over;
+    }
+    for (const std::vector<View>* views : {&list[i].in, &list[i].out}) {
+      for (const View& view : *views) {
+        if (view.binding >= 0) continue;
+        int& last = temps_[-1 - view.binding].last;
+        last = std::max(last, static_cast<int>(over));
+      }
+    }
+  }
+}
+
 SegmentCode CodeBuilder::Finish(const std::string& name, Phase phase, int64_t* scratch_bytes) {
+  KeepWhileInFlight();
   const ScratchLayout layout = LayOutScratch(temps_);
   *scratch_bytes = std::max(*scratch_bytes, layout.bytes);
   const int scratch = temps_.empty() ? -1 : Binding(kScratch);

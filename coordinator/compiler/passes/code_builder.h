@@ -20,10 +20,13 @@ struct SegmentLayout {
   std::vector<Alias> aliases;  // by value
   std::map<int, std::string>
       binding;  // by root: memory the instance supplies whole ("edge_out:0", "param:2")
-  std::map<int, int64_t> saved;     // by root: byte offset in binding "saved"
-  std::map<int, int64_t> gathered;  // by root: byte offset in binding "gathered"
+  std::map<int, int64_t> saved;            // by root: byte offset in binding "saved"
+  std::map<int, int64_t> gathered;         // by root: byte offset in binding "gathered"
+  std::map<int, int64_t> prefetched;       // by node: byte offset in binding "prefetch"
+  std::map<int, int64_t> prefetched_root;  // by root: the same, where nothing has to be unpacked
   int64_t saved_bytes = 0;
   int64_t gathered_bytes = 0;
+  int64_t prefetch_bytes = 0;
 };
 
 class CodeBuilder {
@@ -34,6 +37,8 @@ class CodeBuilder {
 
   // Dense view of a value in its local sizes. `scalar_offset` is added for the scalar block.
   View ViewOf(int value, int64_t scalar_offset = 0);
+  // Dense view of what a prefetched gather receives: blocks of the members one after the other.
+  View PrefetchView(const Node& node, const std::vector<int64_t>& sizes, DType dtype);
   // Dense view of a new temporary.
   View NewTemp(const std::vector<int64_t>& sizes, DType dtype);
   std::vector<int64_t> LocalSizesOf(int value) const;
@@ -53,7 +58,9 @@ class CodeBuilder {
 
  private:
   int Binding(const std::string& name);
+  View PlaceRoot(int root, IndexMap offset, const std::vector<int64_t>& sizes, DType dtype);
   int TempOf(int root);
+  void KeepWhileInFlight();
 
   const Graph& graph_;
   const Mesh& mesh_;

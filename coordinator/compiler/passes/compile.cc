@@ -1,4 +1,4 @@
-// The pass list for segments, and the split of the chain into stages.
+// The pass list for segments.
 #include "coordinator/compiler/passes/compile.h"
 
 #include <set>
@@ -6,6 +6,7 @@
 #include "coordinator/compiler/passes/fuse_accumulate.h"
 #include "coordinator/compiler/passes/lower.h"
 #include "coordinator/compiler/passes/rematerialize.h"
+#include "coordinator/compiler/passes/split_weight_grad.h"
 
 namespace trireme {
 
@@ -37,50 +38,27 @@ StatusOr<CompiledModel> CompileSegments(const Model& model, DimAxes& axes,
   for (size_t i = 0; i < model.segments.size(); ++i) {
     ASSIGN_OR_RETURN(PartitionedSegment part, Partition(model.segments[i], axes, partition));
     if (options.remat == RematPolicy::kBlock && is_block[i]) Rematerialize(part.graph);
+    if (options.split_weight_grad) SplitWeightGrad(part.graph);
     FuseAccumulate(part.graph);
+    Overlap(part.graph, mesh, options.overlap);
     CompiledSegment segment{.graph = std::move(part.graph), .tensors = std::move(part.tensors)};
-    segment.layout = LayOutSegment(segment.graph, mesh);
-    const auto lower = [&](Phase phase) {
-      return LowerPhase(segment.graph, mesh, segment.layout, phase, &compiled.groups,
+    segment.layout = LayOutSegment(segment.graph, mesh, options.prefetch);
+    const auto lower = [&](Phase phase, CodePart part) {
+      return LowerPhase(segment.graph, mesh, segment.layout, phase, part, &compiled.groups,
                         &compiled.scratch_bytes);
     };
-    segment.forward = lower(Phase::kForward);
-    segment.backward = lower(Phase::kBackward);
-    segment.gather = lower(Phase::kGather);
+    segment.forward_gather = lower(Phase::kForward, CodePart::kGathers);
+    segment.backward_gather = lower(Phase::kBackward, CodePart::kGathers);
+    segment.forward = lower(Phase::kForward, CodePart::kBody);
+    segment.backward = lower(Phase::kBackward, CodePart::kBody);
+    segment.weight_grad = lower(Phase::kWeightGrad, CodePart::kBody);
+    segment.gather = lower(Phase::kGather, CodePart::kBody);
+    for (const SegmentCode* code : {&segment.forward, &segment.backward, &segment.weight_grad}) {
+      for (const Instruction& instruction : code->instructions) segment.flops += instruction.flops;
+    }
     compiled.segments.push_back(std::move(segment));
   }
   return compiled;
-}
-
-StatusOr<std::vector<std::pair<int, int>>> SplitStages(
-    const Model& model, int64_t num_stages, const std::vector<int64_t>& layers_per_stage) {
-  int64_t layers = 0;
-  for (const ChainLink& link : model.chain) layers += link.layer >= 0 ? 1 : 0;
-  std::vector<int64_t> counts = layers_per_stage;
-  if (counts.empty()) {
-    if (num_stages > layers) {
-      return InvalidArgument("the mesh has " + std::to_string(num_stages) +
-                             " stages but the model only " + std::to_string(layers) +
-                             " layers; use at most " + std::to_string(layers));
-    }
-    for (int64_t s = 0; s < num_stages; ++s) {
-      counts.push_back(layers / num_stages + (s < layers % num_stages ? 1 : 0));
-    }
-  }
-  if (static_cast<int64_t>(counts.size()) != num_stages) {
-    return InvalidArgument("pipeline.layers_per_stage has " + std::to_string(counts.size()) +
-                           " entries but the mesh has " + std::to_string(num_stages) + " stages");
-  }
-  std::vector<std::pair<int, int>> stages;
-  int at = 0;
-  const int end = static_cast<int>(model.chain.size());
-  for (int64_t s = 0; s < num_stages; ++s) {
-    const int begin = at;
-    while (at < end && model.chain[at].layer < 0) ++at;
-    at += static_cast<int>(counts[s]);
-    stages.emplace_back(begin, s == num_stages - 1 ? end : at);
-  }
-  return stages;
 }
 
 }  // namespace trireme

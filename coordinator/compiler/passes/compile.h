@@ -13,6 +13,7 @@
 #include "coordinator/compiler/models/model.h"
 #include "coordinator/compiler/partition/partition.h"
 #include "coordinator/compiler/passes/code_builder.h"
+#include "coordinator/compiler/passes/overlap.h"
 
 namespace trireme {
 
@@ -23,9 +24,14 @@ struct CompileOptions {
   int stage_axis = -1;
   int64_t seed = 0;
   double expected_tokens = 1;
-  int64_t lr_table_entries = 0;  // 0: forward only, no update
-  std::vector<int64_t> layers_per_stage;
-  std::vector<int32_t> slots;  // microbatches in flight, by stage
+  int64_t lr_table_entries = 0;           // 0: forward only, no update
+  std::vector<int64_t> layers_per_stage;  // by virtual stage
+  std::vector<int32_t> slots;             // in flight, by stage
+  // Virtual stage of each chunk, by stage; empty: one chunk a stage.
+  std::vector<std::vector<int32_t>> virtual_stages;
+  bool split_weight_grad = false;  // the order runs W apart from B
+  bool prefetch = false;           // parameters are gathered one segment ahead
+  OverlapOptions overlap;
 };
 
 // A segment after all passes, ready to be laid out.
@@ -33,7 +39,10 @@ struct CompiledSegment {
   Graph graph;
   std::vector<TensorShardings> tensors;
   SegmentLayout layout;
-  SegmentCode forward, backward, gather;
+  SegmentCode forward, backward, weight_grad, gather;
+  // With prefetch: gathers of parameters that `forward` and `backward` read.
+  SegmentCode forward_gather, backward_gather;
+  double flops = 0;  // of F, B and W
 };
 
 // What the end of a step does to one tensor.
@@ -52,10 +61,6 @@ struct CompiledModel {
 // Segments of `model` (which must outlive the result) for the rank's view of the mesh.
 StatusOr<CompiledModel> CompileSegments(const Model& model, DimAxes& axes,
                                         const CompileOptions& options);
-
-// First and one past the last chain link of each stage.
-StatusOr<std::vector<std::pair<int, int>>> SplitStages(
-    const Model& model, int64_t num_stages, const std::vector<int64_t>& layers_per_stage);
 
 // All stages.
 StatusOr<std::vector<StageProgram>> LinkStages(CompiledModel& compiled, const Mesh& mesh,

@@ -1,4 +1,4 @@
-// The pass list on whole models, and the split of layers into stages.
+// The pass list on whole models.
 #include "coordinator/compiler/passes/compile.h"
 
 #include "coordinator/compiler/autodiff/autodiff.h"
@@ -15,42 +15,6 @@ Model Build(ModelSpec spec, int64_t layers) {
   EXPECT_TRUE(model.ok()) << model.status();
   for (Graph& segment : model->segments) EXPECT_TRUE(AddBackward(segment, 1.0).ok());
   return *std::move(model);
-}
-
-// ---- stages
-
-std::string StagesText(int64_t layers, int64_t stages, const std::vector<int64_t>& counts = {}) {
-  const Model model = Build(TinyLlama(), layers);
-  const auto split = SplitStages(model, stages, counts);
-  if (!split.ok()) return split.status().ToString();
-  std::string text;
-  for (const auto& [begin, end] : *split) {
-    for (int i = begin; i < end; ++i) {
-      const ChainLink& link = model.chain[i];
-      text += link.layer >= 0 ? std::to_string(link.layer)
-                              : model.segments[link.segment].name.substr(0, 1);
-    }
-    text += "|";
-  }
-  return text;
-}
-
-TEST(SplitStages, EvenWithTheRestInFront) {
-  EXPECT_EQ(StagesText(4, 1), "e0123h|");
-  EXPECT_EQ(StagesText(4, 2), "e01|23h|");
-  EXPECT_EQ(StagesText(5, 3), "e01|23|4h|");
-  EXPECT_EQ(StagesText(3, 3), "e0|1|2h|");
-}
-
-TEST(SplitStages, AsTheJobSays) { EXPECT_EQ(StagesText(5, 3, {1, 3, 1}), "e0|123|4h|"); }
-
-TEST(SplitStages, Errors) {
-  EXPECT_NE(
-      StagesText(2, 3).find("the mesh has 3 stages but the model only 2 layers; use at most 2"),
-      std::string::npos);
-  EXPECT_NE(StagesText(4, 2, {1, 2, 1})
-                .find("pipeline.layers_per_stage has 3 entries but the mesh has 2 stages"),
-            std::string::npos);
 }
 
 // ---- segments

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/plan/program.h"
 #include "kernels/ops/rule.h"
 
 namespace trireme {
 namespace {
 
 bool IsKernel(const Node& node) {
-  return node.op != "slice" && node.op != "all_gather" && node.op != "reduce_scatter" &&
-         node.op != "all_reduce" && node.op != "all_to_all" && !FindRule(node.op).is_view;
+  return node.op != "slice" && !IsCollective(node.op) && !FindRule(node.op).is_view;
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ void FuseAccumulate(Graph& graph) {
   for (const int id : graph.grad_edges_in) ++readers[id];
   std::vector<bool> dropped(graph.nodes.size(), false);
   for (Node& node : graph.nodes) {
-    if (!IsKernel(node) || node.op == "accumulate" || node.phase != Phase::kBackward) continue;
+    if (!IsKernel(node) || node.op == "accumulate" || node.phase == Phase::kForward) continue;
     const std::vector<int>& outputs = FindRule(node.op).accumulating_outputs;
     const bool all =
         !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [&](int index) {

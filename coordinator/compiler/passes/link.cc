@@ -7,6 +7,7 @@
 #include "coordinator/compiler/optimizers/optimizer.h"
 #include "coordinator/compiler/passes/compile.h"
 #include "coordinator/compiler/passes/lower.h"
+#include "coordinator/compiler/passes/split_stages.h"
 
 namespace trireme {
 namespace {
@@ -35,7 +36,8 @@ class StageLinker {
     program_.stage = stage;
   }
 
-  StatusOr<StageProgram> Link(int begin, int end,
+  // `chunks`: first and one past the last chain link of each.
+  StatusOr<StageProgram> Link(const std::vector<std::pair<int, int>>& chunks,
                               const std::map<std::string, std::vector<int64_t>>& owners);
 
  private:
@@ -50,8 +52,11 @@ class StageLinker {
   Status PlaceTensors(const ChainLink& link,
                       const std::map<std::string, std::vector<int64_t>>& owners);
   StatusOr<const CompiledUpdate*> UpdateFor(const UpdateKey& key, const CompiledSegment& segment);
-  void PlaceEdges(int begin, int end);
-  void AddInstances(int begin, int end);
+  void PlacePrefetch(const std::vector<std::pair<int, int>>& chunks);
+  void PlaceEdges(int begin, int end, ChunkProgram& chunk);
+  Place GradEdge(int boundary) const { return grad_edges_[boundary % grad_edges_.size()]; }
+  std::map<std::string, Place> LinkPlaces(int i, int begin);
+  void AddChunk(int begin, int end, ChunkProgram& chunk);
   void AddUpdates();
   Instance MakeInstance(const SegmentCode& code, int layer,
                         const std::map<std::string, Place>& places);
@@ -69,7 +74,9 @@ class StageLinker {
   std::map<std::string, int> tensor_index_;
   std::map<std::string, Place> shared_places_;  // scratch, scalars, inputs
   std::vector<std::vector<Place>> edges_;       // edges_[i]: between link begin+i-1 and begin+i
-  Place grad_edges_[2];
+  // Gradients of the boundaries of a chunk in turn: two, or one each where W reads them later.
+  std::vector<Place> grad_edges_;
+  Place prefetch_[2];  // for links of even and odd number
 };
 
 Place StageLinker::Allocate(Pool pool, int64_t bytes) {
@@ -122,14 +129,19 @@ StatusOr<const CompiledUpdate*> StageLinker::UpdateFor(const UpdateKey& key,
                                                        const CompiledSegment& segment) {
   const auto it = updates_.find(key);
   if (it != updates_.end()) return &it->second;
-  UpdateInput input{segment.graph.tensors[key.tensor], segment.tensors[key.tensor], key.owners,
-                    options_.stage_axis, options_.seed};
+  UpdateInput input{segment.graph.tensors[key.tensor],
+                    segment.tensors[key.tensor],
+                    key.owners,
+                    options_.stage_axis,
+                    options_.seed,
+                    options_.partition.flat_dcn};
   ASSIGN_OR_RETURN(Graph graph, BuildUpdate(input, options_.optimizer, mesh_));
   graph.name = input.tensor.name + (key.owners.size() > 1 ? " (tied)" : "");
   CompiledUpdate update;
   const SegmentLayout layout = LayOutSegment(graph, mesh_);
   const auto lower = [&](Phase phase) {
-    return LowerPhase(graph, mesh_, layout, phase, &compiled_.groups, &compiled_.scratch_bytes);
+    return LowerPhase(graph, mesh_, layout, phase, CodePart::kBody, &compiled_.groups,
+                      &compiled_.scratch_bytes);
   };
   update.init = lower(Phase::kInit);
   update.update1 = lower(Phase::kUpdate1);
@@ -185,8 +197,18 @@ Status StageLinker::PlaceTensors(const ChainLink& link,
   return absl::OkStatus();
 }
 
-void StageLinker::PlaceEdges(int begin, int end) {
-  edges_.resize(end - begin + 1);
+void StageLinker::PlacePrefetch(const std::vector<std::pair<int, int>>& chunks) {
+  int64_t bytes = 0;
+  for (const auto& [begin, end] : chunks) {
+    for (int i = begin; i < end; ++i) {
+      bytes = std::max(bytes, compiled_.segments[link(i).segment].layout.prefetch_bytes);
+    }
+  }
+  for (Place& place : prefetch_) place = Allocate(Pool::kGathered, bytes);
+}
+
+void StageLinker::PlaceEdges(int begin, int end, ChunkProgram& chunk) {
+  edges_.assign(end - begin + 1, {});
   int64_t grad_bytes = 0;
   for (int i = begin; i < end; ++i) {
     const Graph& graph = compiled_.segments[link(i).segment].graph;
@@ -202,15 +224,17 @@ void StageLinker::PlaceEdges(int begin, int end) {
     for (const int id : graph.grad_edges_out)
       grad_bytes = std::max(grad_bytes, EdgeBytes(graph, id));
   }
+  const int boundaries = options_.split_weight_grad ? end - begin + 1 : 2;
+  grad_edges_.assign(boundaries, {});
   if (training()) {
     for (Place& place : grad_edges_) place = Allocate(Pool::kEdge, grad_bytes);
   }
   const Graph& first = compiled_.segments[link(begin).segment].graph;
   const Graph& last = compiled_.segments[link(end - 1).segment].graph;
   for (size_t k = 0; k < edges_[0].size(); ++k) {
-    program_.chunks[0].edges_in.push_back({edges_[0][k], EdgeBytes(first, first.edges_in[k])});
+    chunk.edges_in.push_back({edges_[0][k], EdgeBytes(first, first.edges_in[k])});
     if (training()) {
-      program_.chunks[0].grad_edges_in.push_back({grad_edges_[1], EdgeBytes(first, first.edges_in[k])});
+      chunk.grad_edges_in.push_back({GradEdge(0), EdgeBytes(first, first.edges_in[k])});
     }
   }
   const bool model_end = end == static_cast<int>(compiled_.model->chain.size());
@@ -220,9 +244,8 @@ void StageLinker::PlaceEdges(int begin, int end) {
       program_.outputs.push_back(edge);
       continue;
     }
-    program_.chunks[0].edges_out.push_back(edge);
-    if (training())
-      program_.chunks[0].grad_edges_out.push_back({grad_edges_[(end - begin + 1) % 2], edge.bytes});
+    chunk.edges_out.push_back(edge);
+    if (training()) chunk.grad_edges_out.push_back({GradEdge(end - begin), edge.bytes});
   }
 }
 
@@ -251,33 +274,51 @@ Instance StageLinker::MakeInstance(const SegmentCode& code, int layer,
   return instance;
 }
 
-void StageLinker::AddInstances(int begin, int end) {
-  for (int i = begin; i < end; ++i) {
-    const CompiledSegment& segment = compiled_.segments[link(i).segment];
-    const int at = i - begin;
-    std::map<std::string, Place> places;
-    for (size_t t = 0; t < segment.graph.tensors.size(); ++t) {
-      const std::string name = InstanceName(segment.graph.tensors[t].name, link(i).layer);
-      places.merge(TensorPlaces(std::to_string(t), tensors_[tensor_index_.at(name)]));
-    }
-    places["saved"] = Allocate(Pool::kSaved, segment.layout.saved_bytes);
-    places["gathered"] = Allocate(Pool::kGathered, segment.layout.gathered_bytes);
-    for (size_t k = 0; k < edges_[at].size(); ++k) {
-      places["edge_in:" + std::to_string(k)] = edges_[at][k];
-      places["grad_edge_in:" + std::to_string(k)] = grad_edges_[(at + 1) % 2];
-    }
-    for (size_t k = 0; k < edges_[at + 1].size(); ++k) {
-      places["edge_out:" + std::to_string(k)] = edges_[at + 1][k];
-      places["grad_edge_out:" + std::to_string(k)] = grad_edges_[at % 2];
-    }
-    const auto add = [&](const SegmentCode& code, std::vector<Instance>& list) {
-      if (!code.instructions.empty()) list.push_back(MakeInstance(code, link(i).layer, places));
-    };
-    add(segment.gather, program_.gather);
-    add(segment.forward, program_.chunks[0].forward);
-    add(segment.backward, program_.chunks[0].backward);
+// Where the bindings of link `i` are, in the chunk that begins at `begin`.
+std::map<std::string, Place> StageLinker::LinkPlaces(int i, int begin) {
+  const CompiledSegment& segment = compiled_.segments[link(i).segment];
+  const int at = i - begin;
+  std::map<std::string, Place> places;
+  for (size_t t = 0; t < segment.graph.tensors.size(); ++t) {
+    const std::string name = InstanceName(segment.graph.tensors[t].name, link(i).layer);
+    places.merge(TensorPlaces(std::to_string(t), tensors_[tensor_index_.at(name)]));
   }
-  std::reverse(program_.chunks[0].backward.begin(), program_.chunks[0].backward.end());
+  places["saved"] = Allocate(Pool::kSaved, segment.layout.saved_bytes);
+  places["gathered"] = Allocate(Pool::kGathered, segment.layout.gathered_bytes);
+  places["prefetch"] = prefetch_[i % 2];
+  for (size_t k = 0; k < edges_[at].size(); ++k) {
+    places["edge_in:" + std::to_string(k)] = edges_[at][k];
+    places["grad_edge_in:" + std::to_string(k)] = GradEdge(at);
+  }
+  for (size_t k = 0; k < edges_[at + 1].size(); ++k) {
+    places["edge_out:" + std::to_string(k)] = edges_[at + 1][k];
+    places["grad_edge_out:" + std::to_string(k)] = GradEdge(at + 1);
+  }
+  return places;
+}
+
+// Bodies in chain order (backward: against it), each after the gathers of the one that follows it.
+void StageLinker::AddChunk(int begin, int end, ChunkProgram& chunk) {
+  std::vector<std::map<std::string, Place>> places;
+  for (int i = begin; i < end; ++i) places.push_back(LinkPlaces(i, begin));
+  const auto add = [&](int i, SegmentCode CompiledSegment::*code, std::vector<Instance>& list) {
+    if (i < begin || i >= end) return;
+    const SegmentCode& lowered = compiled_.segments[link(i).segment].*code;
+    if (lowered.instructions.empty()) return;
+    list.push_back(MakeInstance(lowered, link(i).layer, places[i - begin]));
+  };
+  add(begin, &CompiledSegment::forward_gather, chunk.forward);
+  for (int i = begin; i < end; ++i) {
+    add(i, &CompiledSegment::gather, program_.gather);
+    add(i + 1, &CompiledSegment::forward_gather, chunk.forward);
+    add(i, &CompiledSegment::forward, chunk.forward);
+  }
+  add(end - 1, &CompiledSegment::backward_gather, chunk.backward);
+  for (int i = end - 1; i >= begin; --i) {
+    add(i - 1, &CompiledSegment::backward_gather, chunk.backward);
+    add(i, &CompiledSegment::backward, chunk.backward);
+    add(i, &CompiledSegment::weight_grad, chunk.weight_grad);
+  }
 }
 
 void StageLinker::AddUpdates() {
@@ -285,9 +326,9 @@ void StageLinker::AddUpdates() {
     Graph graph = BuildStepControl(mesh_, options_.optimizer, options_.expected_tokens,
                                    options_.lr_table_entries);
     const SegmentLayout layout = LayOutSegment(graph, mesh_);
-    program_.update2.push_back(MakeInstance(LowerPhase(graph, mesh_, layout, Phase::kUpdate2,
-                                                       &compiled_.groups, &compiled_.scratch_bytes),
-                                            -1, {}));
+    const SegmentCode code = LowerPhase(graph, mesh_, layout, Phase::kUpdate2, CodePart::kBody,
+                                        &compiled_.groups, &compiled_.scratch_bytes);
+    program_.update2.push_back(MakeInstance(code, -1, {}));
   }
   for (const StageTensor& tensor : tensors_) {
     const std::map<std::string, Place> places = TensorPlaces("0", tensor);
@@ -302,14 +343,37 @@ void StageLinker::AddUpdates() {
 }
 
 StatusOr<StageProgram> StageLinker::Link(
-    int begin, int end, const std::map<std::string, std::vector<int64_t>>& owners) {
+    const std::vector<std::pair<int, int>>& chunks,
+    const std::map<std::string, std::vector<int64_t>>& owners) {
   PlaceScalars();
-  for (int i = begin; i < end; ++i) {
-    PlaceInputs(compiled_.segments[link(i).segment].graph);
-    RETURN_IF_ERROR(PlaceTensors(link(i), owners));
+  for (const auto& [begin, end] : chunks) {
+    for (int i = begin; i < end; ++i) {
+      PlaceInputs(compiled_.segments[link(i).segment].graph);
+      RETURN_IF_ERROR(PlaceTensors(link(i), owners));
+    }
   }
-  PlaceEdges(begin, end);
-  AddInstances(begin, end);
+  PlacePrefetch(chunks);
+  int64_t& saved = used_[static_cast<int>(Pool::kSaved)];
+  int64_t& edge = used_[static_cast<int>(Pool::kEdge)];
+  int64_t most_saved = 0;
+  int64_t most_edge = 0;
+  program_.chunks.clear();
+  for (const auto& [begin, end] : chunks) {  // a slot holds one chunk: they lie over each other
+    saved = edge = 0;
+    ChunkProgram chunk;
+    if (!options_.virtual_stages.empty()) {
+      chunk.virtual_stage = options_.virtual_stages[program_.stage][program_.chunks.size()];
+    } else {
+      chunk.virtual_stage = program_.stage;
+    }
+    PlaceEdges(begin, end, chunk);
+    AddChunk(begin, end, chunk);
+    most_saved = std::max(most_saved, saved);
+    most_edge = std::max(most_edge, edge);
+    program_.chunks.push_back(std::move(chunk));
+  }
+  saved = most_saved;
+  edge = most_edge;
   AddUpdates();
   used_[static_cast<int>(Pool::kScratch)] = compiled_.scratch_bytes;
   const int64_t slots = options_.slots.empty() ? 1 : options_.slots[program_.stage];
@@ -320,28 +384,49 @@ StatusOr<StageProgram> StageLinker::Link(
   return std::move(program_);
 }
 
+// Stages that hold each tensor, in order.
+std::map<std::string, std::vector<int64_t>> FindOwners(
+    const CompiledModel& compiled, const std::vector<std::vector<std::pair<int, int>>>& stages) {
+  std::map<std::string, std::vector<int64_t>> owners;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    for (const auto& [begin, end] : stages[s]) {
+      for (int i = begin; i < end; ++i) {
+        const ChainLink& link = compiled.model->chain[i];
+        for (const LogicalTensor& tensor : compiled.segments[link.segment].graph.tensors) {
+          std::vector<int64_t>& list = owners[InstanceName(tensor.name, link.layer)];
+          const auto stage = static_cast<int64_t>(s);
+          if (list.empty() || list.back() != stage) list.push_back(stage);
+        }
+      }
+    }
+  }
+  return owners;
+}
+
 }  // namespace
 
 StatusOr<std::vector<StageProgram>> LinkStages(CompiledModel& compiled, const Mesh& mesh,
                                                const CompileOptions& options) {
   const int64_t num_stages = options.stage_axis >= 0 ? mesh.axis(options.stage_axis).size : 1;
-  ASSIGN_OR_RETURN(const auto stages,
-                   SplitStages(*compiled.model, num_stages, options.layers_per_stage));
-  std::map<std::string, std::vector<int64_t>> owners;  // stages that hold each tensor
-  for (int64_t s = 0; s < num_stages; ++s) {
-    for (int i = stages[s].first; i < stages[s].second; ++i) {
-      const ChainLink& link = compiled.model->chain[i];
-      for (const LogicalTensor& tensor : compiled.segments[link.segment].graph.tensors) {
-        std::vector<int64_t>& list = owners[InstanceName(tensor.name, link.layer)];
-        if (list.empty() || list.back() != s) list.push_back(s);
-      }
-    }
+  std::vector<std::vector<int32_t>> virtual_stages = options.virtual_stages;
+  for (int32_t s = 0; virtual_stages.size() < static_cast<size_t>(num_stages); ++s) {
+    virtual_stages.push_back({s});
   }
+  const auto num_chunks = static_cast<int64_t>(virtual_stages[0].size());
+  std::vector<double> costs;
+  for (const CompiledSegment& segment : compiled.segments) costs.push_back(segment.flops);
+  ASSIGN_OR_RETURN(const auto split, SplitStages(*compiled.model, num_stages * num_chunks,
+                                                 options.layers_per_stage, costs));
+  std::vector<std::vector<std::pair<int, int>>> stages(num_stages);
+  for (int64_t s = 0; s < num_stages; ++s) {
+    for (const int32_t v : virtual_stages[s]) stages[s].push_back(split[v]);
+  }
+  const auto owners = FindOwners(compiled, stages);
   std::map<UpdateKey, CompiledUpdate> updates;
   std::vector<StageProgram> programs;
   for (int64_t s = 0; s < num_stages; ++s) {
     StageLinker linker(compiled, mesh, options, static_cast<int>(s), updates);
-    ASSIGN_OR_RETURN(StageProgram program, linker.Link(stages[s].first, stages[s].second, owners));
+    ASSIGN_OR_RETURN(StageProgram program, linker.Link(stages[s], owners));
     programs.push_back(std::move(program));
   }
   for (StageProgram& program : programs) program.groups = compiled.groups;

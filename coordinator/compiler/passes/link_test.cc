@@ -125,7 +125,8 @@ TEST(Link, NeighboursAgreeAboutTheirEdge) {
     const StageProgram& to = linked.programs[s + 1];
     ASSERT_EQ(from.chunks[0].edges_out.size(), 1u);
     ASSERT_EQ(to.chunks[0].edges_in.size(), 1u);
-    EXPECT_EQ(from.chunks[0].edges_out[0].bytes, 4 * 6 * 8 * 4 / 4) << "batch over data, position over model";
+    EXPECT_EQ(from.chunks[0].edges_out[0].bytes, 4 * 6 * 8 * 4 / 4)
+        << "batch over data, position over model";
     EXPECT_EQ(from.chunks[0].edges_out[0].bytes, to.chunks[0].edges_in[0].bytes);
     ASSERT_EQ(from.chunks[0].grad_edges_out.size(), 1u);
     ASSERT_EQ(to.chunks[0].grad_edges_in.size(), 1u);
@@ -220,7 +221,8 @@ TEST(Link, ForwardOnlyProgramsHaveNoUpdate) {
   const auto programs = LinkStages(*compiled, t.mesh, {});
   ASSERT_TRUE(programs.ok()) << programs.status();
   const StageProgram& program = (*programs)[0];
-  EXPECT_TRUE(program.update1.empty() && program.update2.empty() && program.chunks[0].backward.empty());
+  EXPECT_TRUE(program.update1.empty() && program.update2.empty() &&
+              program.chunks[0].backward.empty());
   EXPECT_EQ(program.PoolBytes(Pool::kState) + program.PoolBytes(Pool::kGrad), 0);
   EXPECT_EQ(program.init.size(), program.tensors.size());
   ASSERT_EQ(program.outputs.size(), 1u);

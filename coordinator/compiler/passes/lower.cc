@@ -1,6 +1,7 @@
 // Layout of values that cross phases, and kernel nodes as instructions.
 #include "coordinator/compiler/passes/lower.h"
 
+#include <algorithm>
 #include <set>
 
 #include "common/base/check.h"
@@ -76,7 +77,7 @@ std::map<int, Crossing> FindCrossings(const Graph& graph, const std::vector<Alia
       Crossing& crossing = crossings[aliases[input].root];
       if (crossing.written && crossing.phase != node.phase) crossing.crosses = true;
     }
-    if (node.op == "rename") continue;
+    if (IsViewOp(node.op)) continue;
     for (const int output : node.outputs) {
       Crossing& crossing = crossings[aliases[output].root];
       if (!crossing.written) crossing = {true, node.phase, crossing.crosses};
@@ -85,9 +86,51 @@ std::map<int, Crossing> FindCrossings(const Graph& graph, const std::vector<Alia
   return crossings;
 }
 
-Instruction KernelInstruction(CodeBuilder& code, const Node& node) {
+// `graph` with the sizes of one rank, for costs.
+Graph LocalGraph(const Graph& graph, const Mesh& mesh) {
+  Graph local;
+  local.values = graph.values;
+  for (Value& value : local.values) {
+    const std::vector<int64_t> sizes = LocalSizes(mesh, value.dims, value.sharding);
+    for (size_t i = 0; i < sizes.size(); ++i) value.dims[i] = {value.dims[i].name, sizes[i]};
+  }
+  return local;
+}
+
+// Gathers of stored parameters in F and B: they depend on nothing the segment computes.
+bool CanRunAhead(const Graph& graph, const Node& node) {
+  return node.op == kAllGatherOp &&
+         (node.phase == Phase::kForward || node.phase == Phase::kBackward) &&
+         graph.value(node.inputs[0]).kind == ValueKind::kParam;
+}
+
+// Memory of the gathers that run ahead, F and B apart: they are never in flight together.
+void LayOutPrefetch(const Graph& graph, const Mesh& mesh, const std::map<int, Crossing>& crossings,
+                    SegmentLayout& layout) {
+  int64_t used[2] = {};
+  for (const Node& node : graph.nodes) {
+    const Value& out = graph.value(node.outputs[0]);
+    const auto crossing = crossings.find(layout.aliases[out.id].root);
+    if (!CanRunAhead(graph, node) || crossing == crossings.end() || crossing->second.crosses) {
+      continue;
+    }
+    const std::vector<int64_t> sizes = LocalSizes(mesh, out.dims, out.sharding);
+    int64_t outer = 1;
+    for (int64_t d = 0; d < node.attrs.GetInt("dim"); ++d) outer *= sizes[d];
+    int64_t& at = used[node.phase == Phase::kBackward];
+    layout.prefetched[node.id] = at;
+    if (outer == 1) layout.prefetched_root[layout.aliases[out.id].root] = at;
+    at += RoundUp(Product(sizes) * SizeOf(out.dtype), kAlignment);
+  }
+  layout.prefetch_bytes = std::max(used[0], used[1]);
+}
+
+Instruction KernelInstruction(CodeBuilder& code, const Graph& local, const Node& node) {
   const Graph& graph = code.graph();
   Instruction instruction{.op = node.op, .accumulate = node.accumulate, .reason = node.reason};
+  if (const auto cost = FindRule(node.op).cost; cost != nullptr) {
+    instruction.flops = cost(local, node).flops;
+  }
   for (const auto& [name, value] : node.attrs.entries()) {
     if (name != "owner_axes" && name != "scalar_offset") instruction.attrs.Set(name, value);
   }
@@ -119,7 +162,7 @@ Instruction KernelInstruction(CodeBuilder& code, const Node& node) {
 
 }  // namespace
 
-SegmentLayout LayOutSegment(Graph& graph, const Mesh& mesh) {
+SegmentLayout LayOutSegment(Graph& graph, const Mesh& mesh, bool prefetch) {
   SeparateEdges(graph, mesh, graph.edges_out, Phase::kForward);
   SeparateEdges(graph, mesh, graph.grad_edges_in, Phase::kBackward);
   SegmentLayout layout;
@@ -135,7 +178,9 @@ SegmentLayout LayOutSegment(Graph& graph, const Mesh& mesh) {
     layout.binding[layout.aliases[graph.grad_edges_in[i]].root] =
         "grad_edge_in:" + std::to_string(i);
   }
-  for (const auto& [root, crossing] : FindCrossings(graph, layout.aliases)) {
+  const std::map<int, Crossing> crossings = FindCrossings(graph, layout.aliases);
+  if (prefetch) LayOutPrefetch(graph, mesh, crossings, layout);
+  for (const auto& [root, crossing] : crossings) {
     if (!crossing.crosses || layout.binding.count(root) > 0) continue;
     const Value& value = graph.value(root);
     const int64_t bytes = RoundUp(
@@ -149,19 +194,26 @@ SegmentLayout LayOutSegment(Graph& graph, const Mesh& mesh) {
 }
 
 SegmentCode LowerPhase(const Graph& graph, const Mesh& mesh, const SegmentLayout& layout,
-                       Phase phase, std::vector<Group>* groups, int64_t* scratch_bytes) {
+                       Phase phase, CodePart part, std::vector<Group>* groups,
+                       int64_t* scratch_bytes) {
   CodeBuilder code(graph, mesh, layout);
   code.groups() = *groups;
+  const Graph local = LocalGraph(graph, mesh);
   for (const Node& node : graph.nodes) {
     if (node.phase != phase) continue;
-    if (IsReshard(node.op)) {
+    if (layout.prefetched.count(node.id) > 0) {
+      LowerPrefetchedGather(code, node, part);
+    } else if (part == CodePart::kGathers) {
+      continue;
+    } else if (IsReshard(node.op)) {
       LowerReshard(code, node);
-    } else if (!FindRule(node.op).is_view) {
-      code.Append(KernelInstruction(code, node));
+    } else if (!IsViewOp(node.op) && !FindRule(node.op).is_view) {
+      code.Append(KernelInstruction(code, local, node));
     }
   }
   *groups = code.groups();
-  return code.Finish(graph.name + "." + std::string(Name(phase)), phase, scratch_bytes);
+  const std::string suffix = part == CodePart::kGathers ? ".gather" : "";
+  return code.Finish(graph.name + "." + std::string(Name(phase)) + suffix, phase, scratch_bytes);
 }
 
 }  // namespace trireme

@@ -57,9 +57,14 @@ int64_t Members(const CodeBuilder& code, const Group& group) {
 
 void Collective(CodeBuilder& code, const Node& node, const View& in, const View& out) {
   Instruction instruction{.op = node.op, .in = {in}, .out = {out}, .reason = node.reason};
-  instruction.attrs.Set("kind", node.attrs.GetString("kind"));
+  if (node.op == kPermuteOp) {
+    instruction.attrs.Set("shift", node.attrs.GetInt("shift"));
+  } else {
+    instruction.attrs.Set("kind", node.attrs.GetString("kind"));
+  }
   instruction.group = code.GroupIndex(GroupOf(code, node));
   instruction.tensor = code.graph().value(node.inputs[0]).name;
+  instruction.async = node.async;
   code.Append(std::move(instruction));
 }
 
@@ -69,13 +74,10 @@ void LowerSlice(CodeBuilder& code, const Node& node) {
   View in = code.ViewOf(node.inputs[0]);
   const std::vector<int64_t> whole = in.sizes;
   const int dim = static_cast<int>(node.attrs.GetInt("dim"));
-  int64_t stride = out.sizes[dim] * AroundDim(whole, dim).inner;
-  const std::vector<int64_t>& axes = node.attrs.GetInts("axes");
   if (whole == out.sizes) return;
-  for (auto it = axes.rbegin(); it != axes.rend(); ++it) {
-    in.offset.terms.push_back({static_cast<int32_t>(*it), stride});
-    stride *= code.mesh().axis(static_cast<int>(*it)).size;
-  }
+  const int64_t shard = out.sizes[dim] * AroundDim(whole, dim).inner;
+  const IndexMap offset = SliceOffset(code.mesh(), node, shard);
+  in.offset.terms.insert(in.offset.terms.end(), offset.terms.begin(), offset.terms.end());
   // A slice of the outermost dim is a view of its source already.
   if (in.binding == out.binding && in.offset == out.offset) return;
   in.sizes = out.sizes;
@@ -102,6 +104,10 @@ void LowerAllGather(CodeBuilder& code, const Node& node) {
   Collective(code, node, in, staged);
   Copy(code, Blocked(staged, n, around.outer, block), Interleaved(out, n, around.outer, block),
        "unpack");
+}
+
+void LowerPermute(CodeBuilder& code, const Node& node) {
+  Collective(code, node, code.ViewOf(node.inputs[0]), code.ViewOf(node.outputs[0]));
 }
 
 void LowerReduceScatter(CodeBuilder& code, const Node& node) {
@@ -150,8 +156,26 @@ void LowerReshard(CodeBuilder& code, const Node& node) {
   if (node.op == kAllReduceOp) return LowerAllReduce(code, node);
   if (node.op == kAllGatherOp) return LowerAllGather(code, node);
   if (node.op == kReduceScatterOp) return LowerReduceScatter(code, node);
+  if (node.op == kPermuteOp) return LowerPermute(code, node);
   CHECK(node.op == kAllToAllOp) << node.op;
   LowerAllToAll(code, node);
+}
+
+void LowerPrefetchedGather(CodeBuilder& code, const Node& node, CodePart part) {
+  const View in = code.ViewOf(node.inputs[0]);
+  const int dim = static_cast<int>(node.attrs.GetInt("dim"));
+  const int64_t n = Members(code, GroupOf(code, node));
+  const View staged = code.PrefetchView(node, {n * Product(in.sizes)}, in.dtype);
+  if (part == CodePart::kGathers) {
+    Node ahead = node;
+    ahead.async = true;
+    return Collective(code, ahead, in, staged);
+  }
+  const Around around = AroundDim(in.sizes, dim);
+  if (around.outer == 1) return;  // it lies as it is needed
+  const int64_t block = in.sizes[dim] * around.inner;
+  Copy(code, Blocked(staged, n, around.outer, block),
+       Interleaved(code.ViewOf(node.outputs[0]), n, around.outer, block), "unpack");
 }
 
 }  // namespace trireme

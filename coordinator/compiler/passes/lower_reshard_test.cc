@@ -16,7 +16,7 @@ SegmentCode Lower(TestGraph& g) {
   const SegmentLayout layout = LayOutSegment(g.graph, g.mesh);
   std::vector<Group> groups;
   int64_t scratch = 0;
-  return LowerPhase(g.graph, g.mesh, layout, Phase::kForward, &groups, &scratch);
+  return LowerPhase(g.graph, g.mesh, layout, Phase::kForward, CodePart::kBody, &groups, &scratch);
 }
 
 struct OneReshard : TestGraph {
@@ -91,7 +91,8 @@ TEST(LowerReshard, CollectivesNameGroupTensorAndReason) {
   const SegmentLayout layout = LayOutSegment(g.graph, g.mesh);
   std::vector<Group> groups = {{.axes = {0}}};
   int64_t scratch = 0;
-  const SegmentCode code = LowerPhase(g.graph, g.mesh, layout, Phase::kForward, &groups, &scratch);
+  const SegmentCode code =
+      LowerPhase(g.graph, g.mesh, layout, Phase::kForward, CodePart::kBody, &groups, &scratch);
   const Instruction& gather = code.instructions[0];
   EXPECT_EQ(gather.group, 1);
   ASSERT_EQ(groups.size(), 2u);

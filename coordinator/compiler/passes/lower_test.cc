@@ -11,7 +11,7 @@ const std::vector<Dim> kDims = {{"batch", 8}, {"embed", 12}};
 SegmentCode Lower(TestGraph& g, const SegmentLayout& layout, Phase phase = Phase::kForward) {
   std::vector<Group> groups;
   int64_t scratch = 0;
-  return LowerPhase(g.graph, g.mesh, layout, phase, &groups, &scratch);
+  return LowerPhase(g.graph, g.mesh, layout, phase, CodePart::kBody, &groups, &scratch);
 }
 
 TEST(Lower, ValuesThatCrossPhasesAreSaved) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/plan/program.h"
+
 namespace trireme {
 namespace {
 
@@ -15,10 +17,7 @@ std::string KeyOf(const Node& node) {
   return key;
 }
 
-bool IsReshard(const Node& node) {
-  return node.op == "slice" || node.op == "all_gather" || node.op == "reduce_scatter" ||
-         node.op == "all_reduce" || node.op == "all_to_all";
-}
+bool IsReshard(const Node& node) { return node.op == "slice" || IsCollective(node.op); }
 
 // Forward nodes whose outputs the backward needs, directly or not.
 std::vector<bool> NeededForward(const Graph& graph) {

@@ -40,6 +40,34 @@ void Grad(GradArgs& args) {
   for (int i = 0; i < 3; ++i) args.input_grads[i] = grads[i];
 }
 
+// Ring attention (Liu et al. 2023, arXiv:2310.01889): keys and values go around, each rank merges
+// what its queries see of every block.
+std::vector<int> Expand(ExpandContext& context, const Graph& graph, const Node& node) {
+  const std::vector<int> in = node.inputs;
+  const Attrs attrs = node.attrs;
+  const std::string dim = In(graph, node, kAttention.k).dims[1].name;
+  const int64_t n = context.RingSize(dim);
+  if (n == 1) return context.Add("attention", attrs, in);
+  int k = in[kAttention.k];
+  int v = in[kAttention.v];
+  std::vector<int> merged;
+  for (int64_t step = 0; step < n; ++step) {
+    const bool last = step + 1 == n;
+    const int next_k = last ? k : context.Pass(k, dim);
+    const int next_v = last ? v : context.Pass(v, dim);
+    const std::vector<int> part = context.Add(
+        "attention", attrs,
+        {in[kAttention.q], k, v, in[kAttention.q_positions],
+         context.RingBlock(in[kAttention.k_positions], dim, -step), in[kAttention.q_segments],
+         context.RingBlock(in[kAttention.k_segments], dim, -step)});
+    merged = step == 0 ? part
+                       : context.Add("softmax_merge", {}, {merged[0], merged[1], part[0], part[1]});
+    k = next_k;
+    v = next_v;
+  }
+  return merged;
+}
+
 }  // namespace
 
 OpRule Rule_attention() {
@@ -48,7 +76,8 @@ OpRule Rule_attention() {
           .whole = Whole,
           .grad = Grad,
           .cost = Cost,
-          .index_attrs = Index};
+          .index_attrs = Index,
+          .expand = Expand};
 }
 
 }  // namespace trireme
