@@ -2,12 +2,20 @@
 #include "coordinator/compiler/orders/order.h"
 
 namespace trireme {
+namespace {
 
-std::vector<Action> GpipeOrder(const OrderInput& input) {
+std::vector<Action> Actions(const OrderInput& input) {
   std::vector<Action> actions;
   for (int32_t m = 0; m < input.num_microbatches; ++m) actions.push_back({Phase::kForward, m});
   for (int32_t m = 0; m < input.num_microbatches; ++m) actions.push_back({Phase::kBackward, m});
   return actions;
+}
+
+}  // namespace
+
+Order GpipeOrder() {
+  return {
+      "gpipe", {}, [](const OrderInput& input) { return CheckChunks("gpipe", input, 1); }, Actions};
 }
 
 }  // namespace trireme

@@ -5,8 +5,9 @@
 #include "coordinator/compiler/orders/order.h"
 
 namespace trireme {
+namespace {
 
-std::vector<Action> OneFOneBOrder(const OrderInput& input) {
+std::vector<Action> Actions(const OrderInput& input) {
   const int32_t warmup = std::min(input.num_microbatches, input.num_stages - 1 - input.stage);
   std::vector<Action> actions;
   for (int32_t m = 0; m < warmup; ++m) actions.push_back({Phase::kForward, m});
@@ -18,6 +19,13 @@ std::vector<Action> OneFOneBOrder(const OrderInput& input) {
     actions.push_back({Phase::kBackward, m});
   }
   return actions;
+}
+
+}  // namespace
+
+Order OneFOneBOrder() {
+  return {
+      "1f1b", {}, [](const OrderInput& input) { return CheckChunks("1f1b", input, 1); }, Actions};
 }
 
 }  // namespace trireme

@@ -1,105 +1,113 @@
-// The table of orders, and what every order needs around its actions.
+// The table of orders, and schedules from a name.
 #include "coordinator/compiler/orders/order.h"
 
-#include <algorithm>
+#include "coordinator/compiler/orders/exchange.h"
+#include "coordinator/compiler/orders/validate.h"
+
+// One line an order: X(Name) stands for the function NameOrder() of the order's file.
+#define TRIREME_ORDERS(X) \
+  X(Gpipe)                \
+  X(OneFOneB)             \
+  X(Interleaved)          \
+  X(ZeroBubbleH1)         \
+  X(ZeroBubbleV)          \
+  X(DualPipeV)
 
 namespace trireme {
 
-std::vector<Action> GpipeOrder(const OrderInput& input);
-std::vector<Action> OneFOneBOrder(const OrderInput& input);
+#define TRIREME_DECLARE_ORDER(Name) Order Name##Order();
+TRIREME_ORDERS(TRIREME_DECLARE_ORDER)
+#undef TRIREME_DECLARE_ORDER
 
 namespace {
 
-struct Entry {
-  std::string_view name;
-  std::vector<Action> (*actions)(const OrderInput& input);
-};
+const std::vector<Order>& Orders() {
+#define TRIREME_CALL_ORDER(Name) Name##Order(),
+  static const std::vector<Order>& orders =
+      *new std::vector<Order>{TRIREME_ORDERS(TRIREME_CALL_ORDER)};
+#undef TRIREME_CALL_ORDER
+  return orders;
+}
 
-constexpr Entry kOrders[] = {{"gpipe", GpipeOrder}, {"1f1b", OneFOneBOrder}};
-
-// Hands out slots; a slot is free again once its microbatch's backward has run.
-class Slots {
- public:
-  int32_t Of(int32_t microbatch) {
-    for (size_t i = 0; i < holder_.size(); ++i) {
-      if (holder_[i] == microbatch) return static_cast<int32_t>(i);
-    }
-    const auto free = std::find(holder_.begin(), holder_.end(), -1);
-    if (free != holder_.end()) {
-      *free = microbatch;
-      return static_cast<int32_t>(free - holder_.begin());
-    }
-    holder_.push_back(microbatch);
-    return static_cast<int32_t>(holder_.size()) - 1;
+StatusOr<Order> Find(std::string_view name) {
+  std::string known;
+  for (const Order& order : Orders()) {
+    if (order.name == name) return order;
+    known += (known.empty() ? "" : ", ") + std::string(order.name);
   }
-  void Free(int32_t microbatch) { std::replace(holder_.begin(), holder_.end(), microbatch, -1); }
-  int32_t count() const { return std::max<int32_t>(1, static_cast<int32_t>(holder_.size())); }
+  return InvalidArgument("pipeline.order: unknown order \"" + std::string(name) +
+                         "\"; known: " + known);
+}
 
- private:
-  std::vector<int32_t> holder_;
-};
+Status Check(const Order& order, const OrderInput& input) {
+  if (input.num_stages < 1 || input.num_microbatches < 1 || input.num_chunks < 1) {
+    return InvalidArgument(
+        "pipeline.order " + std::string(order.name) +
+        " needs at least one stage, microbatch and chunk; got " + std::to_string(input.num_stages) +
+        ", " + std::to_string(input.num_microbatches) + " and " + std::to_string(input.num_chunks));
+  }
+  return order.check(input);
+}
 
-ScheduleItem Run(Phase phase, int32_t microbatch, int32_t slot) {
-  return {.kind = ItemKind::kRun, .phase = phase, .microbatch = microbatch, .slot = slot};
+OrderInput Input(const Order& order, int32_t num_stages, int32_t num_microbatches,
+                 int32_t chunks_per_stage) {
+  const int32_t chunks = chunks_per_stage == 0 ? order.traits.default_chunks : chunks_per_stage;
+  return {0, num_stages, num_microbatches, chunks};
+}
+
+ScheduleLayout LayoutOf(const Order& order, const OrderInput& input) {
+  return {order.traits.placement, input.num_stages, input.num_chunks, input.num_microbatches,
+          order.traits.splits_weight_grad};
 }
 
 }  // namespace
 
 std::vector<std::string_view> OrderNames() {
   std::vector<std::string_view> names;
-  for (const Entry& entry : kOrders) names.push_back(entry.name);
+  for (const Order& order : Orders()) names.push_back(order.name);
   return names;
 }
 
-StatusOr<std::vector<Action>> OrderActions(std::string_view order, const OrderInput& input) {
-  std::string known;
-  for (const Entry& entry : kOrders) {
-    if (entry.name == order) return entry.actions(input);
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  return InvalidArgument("pipeline.order: unknown order \"" + std::string(order) +
-                         "\"; known: " + known);
+StatusOr<OrderTraits> FindOrder(std::string_view name) {
+  ASSIGN_OR_RETURN(const Order order, Find(name));
+  return order.traits;
 }
 
-StepSchedule AddExchanges(const std::vector<Action>& actions, const OrderInput& input) {
-  StepSchedule schedule{.stage = input.stage};
-  Slots slots;
-  const bool first = input.stage == 0;
-  const bool last = input.stage == input.num_stages - 1;
-  schedule.items.push_back(Run(Phase::kGather, -1, -1));
-  std::vector<Transfer> sends;
-  for (const Action& action : actions) {
-    const bool forward = action.phase == Phase::kForward;
-    const int32_t slot = slots.Of(action.microbatch);
-    std::vector<Transfer> receives;
-    if (forward && !first) receives.push_back({input.stage - 1, false, action.microbatch, slot});
-    if (!forward && !last) receives.push_back({input.stage + 1, true, action.microbatch, slot});
-    if (!sends.empty() || !receives.empty()) {
-      schedule.items.push_back({.kind = ItemKind::kExchange, .sends = sends, .receives = receives});
-    }
-    sends.clear();
-    schedule.items.push_back(Run(action.phase, action.microbatch, slot));
-    if (forward && !last) sends.push_back({input.stage + 1, false, action.microbatch, slot});
-    if (!forward && !first) sends.push_back({input.stage - 1, true, action.microbatch, slot});
-    if (!forward) slots.Free(action.microbatch);
-  }
-  if (!sends.empty()) schedule.items.push_back({.kind = ItemKind::kExchange, .sends = sends});
-  schedule.items.push_back(Run(Phase::kUpdate1, -1, -1));
-  schedule.items.push_back(Run(Phase::kUpdate2, -1, -1));
-  schedule.num_slots = slots.count();
-  return schedule;
+StatusOr<std::vector<Action>> OrderActions(std::string_view name, const OrderInput& input) {
+  ASSIGN_OR_RETURN(const Order order, Find(name));
+  RETURN_IF_ERROR(Check(order, input));
+  return order.actions(input);
 }
 
-StatusOr<std::vector<StepSchedule>> BuildSchedules(std::string_view order, int32_t num_stages,
-                                                   int32_t num_microbatches) {
-  std::vector<StepSchedule> schedules;
-  for (int32_t stage = 0; stage < num_stages; ++stage) {
-    const OrderInput input{stage, num_stages, num_microbatches};
-    ASSIGN_OR_RETURN(const std::vector<Action> actions, OrderActions(order, input));
-    schedules.push_back(AddExchanges(actions, input));
-  }
-  RETURN_IF_ERROR(ValidateSchedules(schedules, num_microbatches));
+StatusOr<ScheduleLayout> OrderLayout(std::string_view name, int32_t num_stages,
+                                     int32_t num_microbatches, int32_t chunks_per_stage) {
+  ASSIGN_OR_RETURN(const Order order, Find(name));
+  const OrderInput input = Input(order, num_stages, num_microbatches, chunks_per_stage);
+  RETURN_IF_ERROR(Check(order, input));
+  return LayoutOf(order, input);
+}
+
+StatusOr<std::vector<StepSchedule>> BuildSchedules(std::string_view name, int32_t num_stages,
+                                                   int32_t num_microbatches,
+                                                   int32_t chunks_per_stage) {
+  ASSIGN_OR_RETURN(const Order order, Find(name));
+  OrderInput input = Input(order, num_stages, num_microbatches, chunks_per_stage);
+  RETURN_IF_ERROR(Check(order, input));
+  std::vector<std::vector<Action>> actions;
+  for (input.stage = 0; input.stage < num_stages; ++input.stage)
+    actions.push_back(order.actions(input));
+  const ScheduleLayout layout = LayoutOf(order, input);
+  ASSIGN_OR_RETURN(std::vector<StepSchedule> schedules, AddExchanges(actions, layout));
+  RETURN_IF_ERROR(ValidateSchedules(schedules, layout));
   return schedules;
+}
+
+Status CheckChunks(std::string_view order, const OrderInput& input, int32_t chunks) {
+  if (input.num_chunks == chunks) return absl::OkStatus();
+  return InvalidArgument(
+      "pipeline.chunks_per_stage: " + std::string(order) + " runs " + std::to_string(chunks) +
+      " chunk" + (chunks == 1 ? "" : "s") + " a stage, not " + std::to_string(input.num_chunks) +
+      "; leave chunks_per_stage out" + (chunks == 1 ? " or choose interleaved_1f1b" : ""));
 }
 
 }  // namespace trireme

@@ -1,6 +1,6 @@
-// Pipeline orders: which microbatch a stage works on when. Generators emit compute only;
-// AddExchanges adds the transfers between stages, slots are counted, and a validator proves that
-// the result cannot deadlock.
+// Pipeline orders: which microbatch of which chunk a stage works on when. Generators emit compute
+// only; AddExchanges (exchange.h) adds the transfers between stages and the slots, and a validator
+// (validate.h) proves the result.
 #ifndef TRIREME_COORDINATOR_COMPILER_ORDERS_ORDER_H_
 #define TRIREME_COORDINATOR_COMPILER_ORDERS_ORDER_H_
 
@@ -11,12 +11,14 @@
 
 #include "common/base/status.h"
 #include "common/plan/program.h"
+#include "coordinator/compiler/orders/layout.h"
 
 namespace trireme {
 
 struct Action {
-  Phase phase = Phase::kForward;  // F or B
+  Phase phase = Phase::kForward;  // F; B; W where the order splits the weight gradient off
   int32_t microbatch = 0;
+  int32_t chunk = 0;
   bool operator==(const Action&) const = default;
 };
 
@@ -24,23 +26,52 @@ struct OrderInput {
   int32_t stage = 0;
   int32_t num_stages = 1;
   int32_t num_microbatches = 1;
+  int32_t num_chunks = 1;  // of each stage
 };
 
-// The actions of one stage. Errors: kInvalidArgument listing the known orders.
-StatusOr<std::vector<Action>> OrderActions(std::string_view order, const OrderInput& input);
+struct OrderTraits {
+  int32_t default_chunks = 1;  // of each stage
+  bool splits_weight_grad = false;
+  Placement placement = Placement::kLoop;
+};
+
+// A pipeline order, as its own file defines it.
+struct Order {
+  std::string_view name;
+  OrderTraits traits;
+  // What the order needs of the numbers of stages, microbatches and chunks. Errors:
+  // kInvalidArgument naming the values and the way out.
+  Status (*check)(const OrderInput& input);
+  // The actions of input.stage, in order. Called with what `check` accepts.
+  std::vector<Action> (*actions)(const OrderInput& input);
+};
+
 std::vector<std::string_view> OrderNames();
 
-// Schedules of all stages: G, the order's actions with exchanges between them, U1, U2.
+// Errors: kInvalidArgument listing the known orders.
+StatusOr<OrderTraits> FindOrder(std::string_view name);
+
+// The actions of one stage. Errors: kInvalidArgument if the order is not known or does not fit.
+StatusOr<std::vector<Action>> OrderActions(std::string_view order, const OrderInput& input);
+
+// Place of a stage's chunk along the model's chain.
+inline int32_t VirtualStage(const OrderTraits& traits, int32_t stage, int32_t chunk,
+                            int32_t num_stages) {
+  return VirtualStage(traits.placement, stage, chunk, num_stages);
+}
+
+// Validated schedules of all stages: G, the order's actions with exchanges between them, U1, U2.
+// chunks_per_stage 0 is the order's default. Errors: as OrderActions.
 StatusOr<std::vector<StepSchedule>> BuildSchedules(std::string_view order, int32_t num_stages,
-                                                   int32_t num_microbatches);
+                                                   int32_t num_microbatches,
+                                                   int32_t chunks_per_stage = 0);
 
-// One stage's actions with the exchanges and slots they need.
-StepSchedule AddExchanges(const std::vector<Action>& actions, const OrderInput& input);
+// Layout that the schedules of BuildSchedules have. Errors: as OrderActions.
+StatusOr<ScheduleLayout> OrderLayout(std::string_view order, int32_t num_stages,
+                                     int32_t num_microbatches, int32_t chunks_per_stage = 0);
 
-// Checks that every microbatch runs F then B once on every stage, that slots are not shared by two
-// live microbatches, and that the exchanges complete under rendezvous. Errors: kInternal with the
-// stage, the item and where every stage stands.
-Status ValidateSchedules(const std::vector<StepSchedule>& schedules, int32_t num_microbatches);
+// For orders: kInvalidArgument unless num_chunks is `chunks`.
+Status CheckChunks(std::string_view order, const OrderInput& input, int32_t chunks);
 
 }  // namespace trireme
 

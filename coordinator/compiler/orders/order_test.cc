@@ -1,7 +1,12 @@
-// Orders as golden text, and in-flight counts in closed form.
+// The table of orders: names, traits, what is refused, and that every order's schedules are valid
+// whatever the sizes.
 #include "coordinator/compiler/orders/order.h"
 
 #include <gtest/gtest.h>
+
+#include <random>
+
+#include "coordinator/compiler/orders/testing.h"
 
 namespace trireme {
 namespace {
@@ -23,24 +28,63 @@ TEST(Order, GpipeAndOneFOneBText) {
 }
 
 TEST(Order, UnknownNamesTheKnown) {
-  const auto actions = OrderActions("2f2b", {});
-  EXPECT_NE(actions.status().ToString().find("known: gpipe, 1f1b"), std::string::npos);
+  const std::string known =
+      "known: gpipe, 1f1b, interleaved_1f1b, zero_bubble_h1, zero_bubble_v, dualpipe_v";
+  EXPECT_NE(OrderActions("2f2b", {}).status().ToString().find(known), std::string::npos);
+  EXPECT_NE(BuildSchedules("2f2b", 2, 2).status().ToString().find(known), std::string::npos);
+  EXPECT_NE(FindOrder("2f2b").status().ToString().find(known), std::string::npos);
 }
 
-// 1F1B keeps min(stages - stage, microbatches) in flight, GPipe all.
-TEST(Order, SlotsInClosedForm) {
-  for (const int stages : {1, 2, 3, 4, 8}) {
-    for (const int microbatches : {1, 2, 3, 8, 13}) {
-      const auto one = BuildSchedules("1f1b", stages, microbatches);
-      const auto all = BuildSchedules("gpipe", stages, microbatches);
-      ASSERT_TRUE(one.ok()) << one.status();
-      ASSERT_TRUE(all.ok()) << all.status();
-      for (int s = 0; s < stages; ++s) {
-        EXPECT_EQ((*one)[s].num_slots, std::min(stages - s, microbatches))
-            << stages << " " << microbatches;
-        EXPECT_EQ((*all)[s].num_slots, microbatches);
+TEST(Order, TraitsPlaceVirtualStages) {
+  const OrderTraits loop = *FindOrder("interleaved_1f1b");
+  EXPECT_EQ(loop.default_chunks, 2);
+  EXPECT_FALSE(loop.splits_weight_grad);
+  EXPECT_EQ(VirtualStage(loop, 1, 1, 4), 5);
+  const OrderTraits vee = *FindOrder("zero_bubble_v");
+  EXPECT_TRUE(vee.splits_weight_grad);
+  EXPECT_EQ(VirtualStage(vee, 1, 1, 4), 6);
+}
+
+TEST(Order, ChunksOfOrdersWithOne) {
+  const Status status = BuildSchedules("1f1b", 2, 4, 2).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.ToString().find("or choose interleaved_1f1b"), std::string::npos) << status;
+}
+
+TEST(Order, NothingToDoIsRefused) {
+  for (const std::string_view name : OrderNames()) {
+    EXPECT_EQ(BuildSchedules(name, 0, 4).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(BuildSchedules(name, 2, 0).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(BuildSchedules(name, 2, 4, -1).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+// BuildSchedules validates; what an order refuses is the request's fault, never ours. Random costs
+// must not change that all exchanges complete.
+TEST(Order, EveryOrderIsValidAtEverySize) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> seconds(0.1, 3);
+  const ScheduleCosts costs = {[&](int32_t, Phase, int32_t) { return seconds(random); },
+                               [&](int32_t, int32_t, bool) { return seconds(random); }};
+  for (const std::string_view name : OrderNames()) {
+    int built = 0;
+    for (int p = 1; p <= 8; ++p) {
+      for (int m = 1; m <= 16; ++m) {
+        for (int chunks = 1; chunks <= 3; ++chunks) {
+          const auto schedules = BuildSchedules(name, p, m, chunks);
+          if (!schedules.ok()) {
+            EXPECT_EQ(schedules.status().code(), absl::StatusCode::kInvalidArgument)
+                << schedules.status();
+            continue;
+          }
+          ++built;
+          const Timeline timeline = SimulateSchedules(*schedules, costs);
+          EXPECT_TRUE(timeline.complete) << name << " " << p << " " << m << " " << chunks;
+          for (int s = 0; s < p; ++s) EXPECT_EQ(timeline.peak_slots[s], (*schedules)[s].num_slots);
+        }
       }
     }
+    EXPECT_GE(built, 40) << name;
   }
 }
 
