@@ -1,5 +1,6 @@
 // Greedy, by original order: a collective that may start; else a node that waits for nothing in
-// flight; else the first that can run, which ends what it waits for.
+// flight, first those that a later collective needs; else the first that can run, which ends what
+// it waits for. So gradients of weights fill the time in which others travel.
 #include "coordinator/compiler/passes/list_schedule.h"
 
 #include <algorithm>
@@ -86,8 +87,20 @@ std::vector<std::vector<int>> FindDependencies(const Graph& graph, const std::ve
   return needs;
 }
 
+// Whether a collective that runs beside others comes of a node.
+std::vector<bool> FindLeading(const std::vector<Node>& nodes,
+                              const std::vector<std::vector<int>>& needs) {
+  std::vector<bool> leads(nodes.size(), false);
+  for (size_t i = nodes.size(); i-- > 0;) {
+    leads[i] = leads[i] || nodes[i].async;
+    for (const int d : needs[i]) leads[d] = leads[d] || leads[i];
+  }
+  return leads;
+}
+
 std::vector<Node> Schedule(const Graph& graph, std::vector<Node> nodes, Memory& memory) {
   const std::vector<std::vector<int>> needs = FindDependencies(graph, nodes, memory);
+  const std::vector<bool> leads = FindLeading(nodes, needs);
   const size_t n = nodes.size();
   std::vector<bool> done(n, false);
   std::vector<int> flight_of(n, 0);  // the youngest collective in flight that a node waits for
@@ -105,6 +118,7 @@ std::vector<Node> Schedule(const Graph& graph, std::vector<Node> nodes, Memory& 
   };
   while (result.size() < n) {
     int collective = -1;
+    int leading = -1;
     int free = -1;
     int any = -1;
     for (size_t i = 0; i < n && collective < 0; ++i) {
@@ -112,9 +126,11 @@ std::vector<Node> Schedule(const Graph& graph, std::vector<Node> nodes, Memory& 
       const int at = static_cast<int>(i);
       if (any < 0) any = at;
       if (nodes[i].async) collective = at;
-      if (free < 0 && (IsViewOp(nodes[i].op) || waits_for(i) <= finished)) free = at;
+      if (!IsViewOp(nodes[i].op) && waits_for(i) > finished) continue;
+      if (free < 0) free = at;
+      if (leading < 0 && leads[i]) leading = at;
     }
-    const int next = collective >= 0 ? collective : free >= 0 ? free : any;
+    const int next = collective >= 0 ? collective : leading >= 0 ? leading : free >= 0 ? free : any;
     const int waited = waits_for(next);
     if (nodes[next].async) {
       flight_of[next] = ++started;
