@@ -30,7 +30,9 @@ std::string StepJson(const v1::StepMetrics& step) {
                                 {"grad_norm", step.grad_norm()},
                                 {"optim/learning_rate", step.learning_rate()},
                                 {"throughput/tokens_per_second", step.tokens_per_second()},
-                                {"throughput/duration", step.duration_s()}}
+                                {"throughput/duration", step.duration_s()},
+                                {"communication/ici_bytes", step.ici_bytes()},
+                                {"communication/dcn_bytes", step.dcn_bytes()}}
       .dump();
 }
 

@@ -10,7 +10,8 @@
 namespace trireme {
 
 // {"step":1,"train/loss":5.5,"grad_norm":1.2,"optim/learning_rate":0.001,"throughput/tokens_per_second":9000,
-//  "throughput/duration":0.2}, without line break; seconds and tokens. Values that are not finite become null.
+//  "throughput/duration":0.2,"communication/ici_bytes":4096,"communication/dcn_bytes":0}, without line break; seconds,
+// tokens, and bytes that the reporting rank sent. Values that are not finite become null.
 std::string StepJson(const v1::StepMetrics& step);
 
 // "step 12/600  loss 3.412  grad_norm 0.81  lr 9.1e-04  12.7k tok/s  412 ms  eta 1h02m"

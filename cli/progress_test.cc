@@ -16,13 +16,16 @@ v1::StepMetrics Step() {
   step.set_learning_rate(9.1e-4);
   step.set_tokens_per_second(12700);
   step.set_duration_s(0.412);
+  step.set_ici_bytes(4096);
+  step.set_dcn_bytes(512);
   return step;
 }
 
 TEST(StepJson, HasThePromisedKeys) {
   EXPECT_EQ(StepJson(Step()),
             R"({"step":1240,"train/loss":3.41234,"grad_norm":0.8123,"optim/learning_rate":0.00091,)"
-            R"("throughput/tokens_per_second":12700.0,"throughput/duration":0.412})");
+            R"("throughput/tokens_per_second":12700.0,"throughput/duration":0.412,)"
+            R"("communication/ici_bytes":4096,"communication/dcn_bytes":512})");
   v1::StepMetrics lost;
   lost.set_loss(std::nan(""));
   EXPECT_NE(StepJson(lost).find("\"train/loss\":null"), std::string::npos);

@@ -37,7 +37,8 @@ Command MetricsCommand() {
           "JOB",
           "Show loss, gradient norm, learning rate and speed of every step.",
           "With -o json, one object a line: step, train/loss, grad_norm, optim/learning_rate,\n"
-          "throughput/tokens_per_second, throughput/duration (seconds).\n\n"
+          "throughput/tokens_per_second, throughput/duration (seconds), communication/ici_bytes,\n"
+          "communication/dcn_bytes (sent by the reporting rank).\n\n"
           "Examples:\n  trireme metrics tiny-1 --follow\n  trireme metrics tiny-1 -o json > steps.jsonl\n",
           {CoordinatorFlag(),
            {"follow", "", "Go on until the job has ended.", 'f', false, {}},

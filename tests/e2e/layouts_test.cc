@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "tests/e2e/cli_process.h"
 
@@ -16,12 +17,14 @@ struct Layout {
   int hosts;
   int devices_per_host;
   std::vector<std::string> sets;
+  int slices = 1;
 };
 
 std::vector<StepLineJson> RunLayout(const CliFolder& folder, const Layout& layout) {
   std::vector<std::string> words = {"run", folder.Write("job.yaml", layout.job), "-o", "json",
                                     "--hosts", std::to_string(layout.hosts),
-                                    "--devices-per-host", std::to_string(layout.devices_per_host)};
+                                    "--devices-per-host", std::to_string(layout.devices_per_host),
+                                    "--slices", std::to_string(layout.slices)};
   for (const std::string& set : layout.sets) {
     words.push_back("--set");
     words.push_back(set);
@@ -34,10 +37,17 @@ std::vector<StepLineJson> RunLayout(const CliFolder& folder, const Layout& layou
 
 class RealProcesses : public testing::TestWithParam<Layout> {};
 
+// One rank's steps, once a job: tests run in processes of their own, but not when one is debugged.
+const std::vector<StepLineJson>& OneRank(const CliFolder& folder, const std::string& job) {
+  static auto* const cache = new std::map<std::string, std::vector<StepLineJson>>;
+  const auto it = cache->find(job);
+  if (it != cache->end()) return it->second;
+  return (*cache)[job] = RunLayout(folder, {"one", job, 1, 1, {"mesh.axes={data: 1, model: 1}"}});
+}
+
 TEST_P(RealProcesses, HaveTheLossesOfOneRank) {
   const CliFolder folder;
-  const std::vector<StepLineJson> one =
-      RunLayout(folder, {"one", GetParam().job, 1, 1, {"mesh.axes={data: 1, model: 1}"}});
+  const std::vector<StepLineJson>& one = OneRank(folder, GetParam().job);
   const std::vector<StepLineJson> many = RunLayout(folder, GetParam());
   ASSERT_EQ(one.size(), 6u);
   ASSERT_EQ(many.size(), 6u);
@@ -64,6 +74,35 @@ const Layout kLayouts[] = {
     {"Stages", LlamaJob(), 2, 2, {"mesh.axes={data: 2, model: 1, stage: 2}"}},
     {"TiedOverStages", Gpt2Job(), 2, 1, {"mesh.axes={data: 1, model: 1, stage: 2}"}},
     {"Experts", MoeJob(), 1, 2, {"mesh.axes={data: 1, model: 1, expert: 2}"}},
+    {"SlicesOfReplicas", LlamaJob(), 2, 2,
+     {"mesh.axes={replica: 2, data: 1}", "zero.stage=0"}, 2},
+    {"SlicesFlat", LlamaJob(), 2, 2,
+     {"mesh.axes={replica: 2, data: 1}", "zero.stage=0", "mesh.dcn_reduce=flat"}, 2},
+    {"SlicesByFsdpByModel", LlamaJob(), 2, 4,
+     {"mesh.axes={data: 2, model: 2}", "zero.prefetch=true"}, 2},
+    {"AsyncModel", LlamaJob(), 2, 1,
+     {"mesh.axes={data: 1, model: 2}", "tensor_parallel.async=true"}},
+    {"AsyncReduceScatter", LlamaJob(), 2, 1,
+     {"mesh.axes={data: 1, model: 2}", "tensor_parallel={mode: reduce_scatter, async: true}"}},
+    {"AsyncReduceScatterChunks", Gpt2Job(), 2, 2,
+     {"mesh.axes={data: 1, model: 4}",
+      "tensor_parallel={mode: reduce_scatter, async: true, chunks: 2, recompute_allgather: false}"}},
+    {"ContextRing", LlamaJob(), 2, 2, {"mesh.axes={data: 1, context: 4}"}},
+    {"ContextGathered", LlamaJob(), 1, 2,
+     {"mesh.axes={data: 1, context: 2}", "context_parallel.mode=all_gather"}},
+    {"ContextByModel", Gpt2Job(), 2, 2, {"mesh.axes={data: 1, context: 2, model: 2}"}},
+    {"FsdpPrefetched", LlamaJob(), 2, 2, {"mesh.axes={data: 4}", "zero.prefetch=true"}},
+    {"Interleaved", LlamaJob(), 2, 1,
+     {"mesh.axes={data: 1, stage: 2}", "pipeline.order=interleaved_1f1b"}},
+    {"ZeroBubbleH1", Gpt2Job(), 2, 1,
+     {"mesh.axes={data: 1, stage: 2}", "pipeline.order=zero_bubble_h1"}},
+    {"ZeroBubbleV", LlamaJob(), 2, 2,
+     {"mesh.axes={data: 2, stage: 2}", "pipeline.order=zero_bubble_v", "train.microbatch_size=1"}},
+    {"DualPipeV", Gpt2Job(), 2, 1,
+     {"mesh.axes={data: 1, stage: 2}", "pipeline.order=dualpipe_v", "train.microbatch_size=1"}},
+    {"Zero1ByStagesByModel", LlamaJob(), 2, 4,
+     {"mesh.axes={data: 2, stage: 2, model: 2}", "zero.stage=1",
+      "tensor_parallel={mode: reduce_scatter, async: true}"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Layouts, RealProcesses, testing::ValuesIn(kLayouts),

@@ -49,12 +49,12 @@ TEST(BuildCalls, BindsAddressesGroupsAndNames) {
 TEST(BuildExchange, SendsEachEdgeToTheSameCoordinatesOnThePeerStage) {
   const RankProgram program = TwoAxisProgram();
   std::vector<char> arena(program.program.ArenaBytes());
-  const ScheduleItem item = {.kind = ItemKind::kExchange, .sends = {{1, false, 5, 1}}};
+  const ScheduleItem item = {.kind = ItemKind::kExchange, .sends = {{1, false, 5, 1, 0, 3}}};
   const ExchangeCall call = BuildExchange(program, item, /*rank=*/1, arena.data());
   ASSERT_EQ(call.sends.size(), 2u);
   EXPECT_TRUE(call.receives.empty());
   EXPECT_EQ(call.sends[0].peer, 3);
-  EXPECT_EQ(call.sends[0].tag, 10);
+  EXPECT_EQ(call.sends[0].tag, (5 << 12 | 3) * 2) << "microbatch, edge, no gradient";
   EXPECT_EQ(call.sends[0].bytes, 32);
   EXPECT_EQ(call.sends[0].data, arena.data() + 64 + 64);  // after PARAM, second slot
   EXPECT_EQ(call.sends[1].data, arena.data() + 64 + 64 + 32);

@@ -176,7 +176,10 @@ class RankProcess {
                  .cache_folder = data.cache_folder()},
         .checkpoint_path = start_.checkpoint().path(),
         .checkpoint_every = start_.checkpoint().every(),
-        .checkpoint_load = start_.checkpoint().load()};
+        .checkpoint_load = start_.checkpoint().load(),
+        .trace_path = start_.trace().path(),
+        .trace_first_step = start_.trace().first_step(),
+        .trace_steps = start_.trace().steps()};
     const TrainerEvents events = {
         .ready =
             [this](int64_t first_step, int64_t arena, int64_t parameters) {
@@ -210,6 +213,8 @@ class RankProcess {
     metrics.set_duration_s(report.duration_s);
     metrics.set_tokens_per_second(report.duration_s > 0 ? report.result.tokens / report.duration_s
                                                         : 0);
+    metrics.set_ici_bytes(report.bytes.ici);
+    metrics.set_dcn_bytes(report.bytes.dcn);
     return control_.Send(event);
   }
 

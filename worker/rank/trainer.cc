@@ -4,8 +4,11 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <numeric>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "common/base/math.h"
@@ -22,7 +25,11 @@ class Trainer {
  public:
   Trainer(const TrainerOptions& options, const RankProgram& program, Communicator* communicator,
           const TrainerEvents& events)
-      : options_(options), program_(program), communicator_(communicator), events_(events) {
+      : options_(options),
+        program_(program),
+        communicator_(communicator),
+        events_(events),
+        trace_(options.rank) {
     world_.id = kWorldGroupId;
     world_.ranks.resize(program.mesh.num_ranks());
     std::iota(world_.ranks.begin(), world_.ranks.end(), 0);
@@ -69,12 +76,36 @@ class Trainer {
                                            const std::vector<void*>& inputs) {
       return loader_->Fill(step, microbatch, inputs);
     };
+    const bool traced = InTrace(steps_done_);
+    executor_->SetTrace(traced ? &trace_ : nullptr);
+    const CommBytes before = BytesSent();
     ASSIGN_OR_RETURN(const StepResult result, executor_->RunStep(steps_done_, source));
     ++steps_done_;
+    const CommBytes after = BytesSent();
+    if (traced && !InTrace(steps_done_)) RETURN_IF_ERROR(WriteTrace());
     tokens_seen_ += result.tokens;
     if (options_.rank != ReportingRank(program_)) return absl::OkStatus();
     const std::chrono::duration<double> duration = Clock::now() - start;
-    return events_.step({steps_done_, result, duration.count()});
+    return events_.step(
+        {steps_done_, result, duration.count(), {after.ici - before.ici, after.dcn - before.dcn}});
+  }
+
+  CommBytes BytesSent() const {
+    return communicator_ != nullptr ? communicator_->bytes_sent() : CommBytes();
+  }
+
+  bool InTrace(int64_t step) const {
+    const int64_t first = options_.trace_first_step;
+    return !options_.trace_path.empty() && step >= first && step < program_.run.steps &&
+           step < first + options_.trace_steps;
+  }
+
+  Status WriteTrace() const {
+    std::error_code ignored;  // told when the file cannot be written
+    std::filesystem::create_directories(options_.trace_path, ignored);
+    char name[40];
+    snprintf(name, sizeof(name), "/rank-%05lld.trace.json", static_cast<long long>(options_.rank));
+    return trace_.Write(options_.trace_path + name);
   }
 
   Status Save() {
@@ -112,6 +143,7 @@ class Trainer {
   Communicator* const communicator_;
   const TrainerEvents& events_;
   GroupRanks world_;
+  TraceRecorder trace_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Executor> executor_;
   std::optional<BatchLoader> loader_;

@@ -25,12 +25,16 @@ struct TrainerOptions {
   std::string checkpoint_path;   // "" = none are written
   int64_t checkpoint_every = 0;  // steps; 0 = only after the last
   std::string checkpoint_load;   // folder to start from; "" = initial weights
+  std::string trace_path;        // folder of "rank-00000.trace.json"; "" = none
+  int64_t trace_first_step = 0;
+  int64_t trace_steps = 0;
 };
 
 struct StepReport {
   int64_t step = 0;  // steps done
   StepResult result;
   double duration_s = 0;
+  CommBytes bytes;  // sent by this rank in the step
 };
 
 // What the trainer tells while it runs; any may fail, which ends the training.

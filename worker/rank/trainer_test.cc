@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 
 #include "common/formats/checkpoint_manifest.h"
@@ -98,6 +100,23 @@ TEST_F(TrainerTest, TrainsSavesAndResumes) {
   ASSERT_EQ(resumed.checkpoints.size(), 1u);
   EXPECT_EQ(SavedWeight(resumed.checkpoints[0].second, 1, 5), 1 + 5 * 16.0f);
   EXPECT_EQ(ReadManifest(resumed.checkpoints[0].second)->tokens_seen, 5 * 32);
+}
+
+TEST_F(TrainerTest, WritesDownTheStepsAsked) {
+  const RankProgram program = CountingProgram(1, /*steps=*/4);
+  Told told;
+  options_.trace_path = folder_.File("trace");
+  options_.trace_first_step = 1;
+  options_.trace_steps = 2;
+  ASSERT_TRUE(Train(options_, program, nullptr, Record(told)).ok());
+  std::ifstream file(folder_.File("trace") + "/rank-00000.trace.json");
+  const std::string json((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  size_t updates = 0;
+  for (size_t at = json.find("U2"); at != std::string::npos; at = json.find("U2", at + 1)) {
+    ++updates;
+  }
+  EXPECT_GT(updates, 0u) << json;
+  EXPECT_EQ(updates % 2, 0u) << "the same calls in two steps";
 }
 
 TEST_F(TrainerTest, AllRanksStopAfterTheSameStep) {
