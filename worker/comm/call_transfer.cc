@@ -40,6 +40,7 @@ void CallTransfer::Clear() {
   in_ring_ = false;
   ring_blocked_ = false;
   paced_ = false;
+  only_sockets_ = true;
   wake_ns_ = Waits::kNever;
 }
 
@@ -50,6 +51,7 @@ CallTransfer::Queue& CallTransfer::QueueOf(int32_t peer) {
     queue.listed = true;
     peers_.push_back(peer);
     paced_ |= (*routes_)[peer].pacer != nullptr;
+    only_sockets_ &= (*links_)[peer]->poll_fd() >= 0;
   }
   return queue;
 }

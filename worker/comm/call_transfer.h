@@ -73,6 +73,8 @@ class CallTransfer {
   Waits ToWaitFor() const;
   // The call uses a link with a limit: looking again at once is of no use.
   bool paced() const { return paced_; }
+  // The call uses no link through shared memory.
+  bool only_sockets() const { return only_sockets_; }
 
   // Payload sent since the start. Thread-safe.
   CommBytes bytes_sent() const;
@@ -138,6 +140,7 @@ class CallTransfer {
   int64_t num_pending_ = 0;
   int32_t failed_peer_ = -1;
   bool paced_ = false;
+  bool only_sockets_ = true;
   int64_t wake_ns_ = Waits::kNever;
   std::atomic<int64_t> ici_bytes_{0}, dcn_bytes_{0};
 

@@ -18,6 +18,7 @@ namespace {
 // machine one yield can cost a whole time slice, while a sleeper is scheduled soon after its
 // wake-up.
 constexpr int kSpinRounds = 100;
+constexpr int kSocketSpinRounds = 3;
 constexpr std::chrono::microseconds kYieldTime{50};
 
 // Longest sleeps, because not everything can wake: another worker's abort during a sleep on the
@@ -44,6 +45,11 @@ void Pause() {
 
 Status CpuCommunicator::ExchangeAll(const CallHeader& header) {
   int idle = 0;
+  // Behind a limit nothing comes at once. A socket wakes as soon as something comes, and looking at
+  // it is a system call; shared memory is cheap to look at and wakes late beside sockets.
+  const int spin_rounds = transfer_.paced()          ? 0
+                          : transfer_.only_sockets() ? kSocketSpinRounds
+                                                     : kSpinRounds;
   Clock::time_point idle_since;
   while (!transfer_.done()) {
     bool moved = false;
@@ -54,14 +60,13 @@ Status CpuCommunicator::ExchangeAll(const CallHeader& header) {
       if (aborted_.load(std::memory_order_relaxed)) return CheckAborted(false);
       continue;
     }
-    // Behind a limit nothing comes at once: sleep.
-    if (++idle < kSpinRounds && !transfer_.paced()) {
+    if (++idle < spin_rounds) {
       Pause();
       continue;
     }
     const Clock::time_point now = Clock::now();
     if (now >= deadline_) return DeadlinePassed(header);
-    if (idle == kSpinRounds) idle_since = now;
+    if (idle == std::max(spin_rounds, 1)) idle_since = now;
     RETURN_IF_ERROR(Annotate(Wait(now - idle_since, now), ShortText(header)));
   }
   return {};
@@ -69,7 +74,7 @@ Status CpuCommunicator::ExchangeAll(const CallHeader& header) {
 
 Status CpuCommunicator::Wait(Clock::duration idle, Clock::time_point now) {
   RETURN_IF_ERROR(CheckAborted(/*look_at_links=*/false));
-  if (idle < kYieldTime && !transfer_.paced()) {
+  if (idle < kYieldTime && !transfer_.paced() && !transfer_.only_sockets()) {
     sched_yield();
     return {};
   }

@@ -13,7 +13,7 @@
 namespace trireme {
 namespace {
 
-constexpr char kMagic[8] = {'T', 'R', 'I', 'M', 'C', 'O', 'M', '1'};
+constexpr char kMagic[8] = {'T', 'R', 'I', 'M', 'C', 'O', 'M', '2'};
 
 // Takes the same time wherever the first difference is.
 bool SameToken(const Hello& hello, const std::string& token) {

@@ -23,7 +23,7 @@
 namespace trireme {
 namespace {
 
-constexpr uint64_t kMagic = 0x5452494d53484d31ull;  // "TRIMSHM1"
+constexpr uint64_t kMagic = 0x5452494d53484d32ull;  // "TRIMSHM2"
 constexpr int64_t kHeaderBytes = 4096;
 constexpr int64_t kBucketBytes = SharedSegment::kNumBuckets * sizeof(std::atomic<int64_t>);
 constexpr int64_t kReasonBytes = 1024;
