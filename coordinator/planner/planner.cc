@@ -208,7 +208,9 @@ Status Compile(const JobSpec& job, const Mapping& mapping, const Roles& roles,
                        .reduce_dcn = job.mesh.reduce_dcn,
                        .num_microbatches = plan->run.num_microbatches,
                        .keep_gathered = !job.tensor_parallel.recompute_allgather,
-                       .flat_dcn = job.mesh.dcn_reduce == DcnReduce::kFlat};
+                       .flat_dcn = job.mesh.dcn_reduce == DcnReduce::kFlat,
+                       .compress_dcn = job.compression.dcn != Compression::kNone};
+  options.dcn_compression = job.compression.dcn;
   options.prefetch = job.mesh.prefetch;
   options.overlap = FindOverlap(job, plan->mesh, mapping, roles);
   if (roles.stage_axis >= 0) options.partition.stage_axes = {roles.stage_axis};

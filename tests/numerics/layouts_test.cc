@@ -114,6 +114,29 @@ TEST_P(Layouts, EqualOneRank) {
   EXPECT_LT(one.losses[kSteps - 1], one.losses[0] * 1.2);
 }
 
+// Compressed gradients are not equal but near, and the error that rounding leaves does not pile up.
+TEST(CompressedLayouts, TrainNearOneRank) {
+  for (const char* const format : {"bf16", "int8"}) {
+    for (const char* const micro : {"2", "4"}) {
+      const LayoutCase layout = {"compressed",
+                                 std::string("mesh.axes={replica: 2, data: 1}; zero.stage=0; "
+                                             "compression.dcn=") +
+                                     format + "; train.microbatch_size=" + micro,
+                                 "llama", 4, 2};
+      const StatusOr<JobSpec> job = LayoutJob(layout);
+      ASSERT_TRUE(job.ok()) << job.status();
+      const StatusOr<Training> training = Train(*job, *LayoutTopology(layout));
+      ASSERT_TRUE(training.ok()) << training.status();
+      const Training& one = OneRank(layout);
+      EXPECT_NE(training->losses.back(), one.losses.back()) << "nothing was rounded";
+      for (int step = 0; step < kSteps; ++step) {
+        EXPECT_NEAR(training->losses[step], one.losses[step], 5e-3 * one.losses[step])
+            << format << " step " << step;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Base, Layouts, testing::ValuesIn(LayoutCases()),
                          [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Parallel, Layouts, testing::ValuesIn(ParallelCases()),

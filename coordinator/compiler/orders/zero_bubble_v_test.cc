@@ -7,11 +7,12 @@ namespace trireme {
 namespace {
 
 TEST(ZeroBubbleV, Text) {
-  EXPECT_EQ(SchedulesText("zero_bubble_v", 2, 2),
-            "G F0 >f0 F1 >f1+<f0b F0b B0b >b0b W0b <f1b F1b B1b >b1b W1b <b0 B0 W0 <b1 B1 W1 "
-            "U1 U2\n"
-            "G <f0 F0 >f0+<f0b F0b >f0b+<f1 F1 >f1+<f1b F1b <b0b B0b >b0b+>f1b+<b0 W0b B0 >b0 W0 "
-            "<b1b B1b >b1b+<b1 B1 >b1 W1b W1 U1 U2\n");
+  EXPECT_EQ(SchedulesText("zero_bubble_v", 2, 3),
+            "G F0 >f0 F1 F2 >f1+<f0b F0b B0b >b0b W0b <f1b F1b >f2 B1b >b1b W1b <b0 B0 W0 <f2b "
+            "F2b B2b >b2b W2b <b1 B1 W1 <b2 B2 W2 U1 U2\n"
+            "G <f0 F0 >f0+<f0b F0b >f0b+<f1 F1 >f1+<f1b F1b <b0b B0b >b0b+>f1b+<b0 W0b <f2 F2 "
+            "<b1b B0 >b0 W0 >f2+<f2b F2b >f2b B1b >b1b+<b1 W1b <b2b B1 >b1 B2b >b2b+<b2 B2 >b2 W1 "
+            "W2b W2 U1 U2\n");
 }
 
 // From 2p - 1 microbatches on, each stage works 6m units (two chunks of F, B and W) without a

@@ -424,10 +424,10 @@ Status Partitioner::FinishGradient(int tensor) {
   const int grad = local_of_[source_grad];
   out().value(grad).name = "gradient of " + out().tensors[tensor].name;
   TensorShardings& shardings = result_.tensors[tensor];
-  if (options_.shared_tensors.count(out().tensors[tensor].name) == 0) {
-    shardings.accumulator =
-        AccumulatorSharding(mesh_, out().value(grad).sharding, shardings.optimizer, options_);
-  }
+  PartitionOptions policy = options_;
+  if (options_.shared_tensors.count(out().tensors[tensor].name) > 0) policy.num_microbatches = 1;
+  shardings.accumulator =
+      AccumulatorSharding(mesh_, out().value(grad).sharding, shardings.optimizer, policy);
   ASSIGN_OR_RETURN(const int resolved,
                    resharder_.To(grad, shardings.accumulator, Phase::kBackward,
                                  GradientReason(axes_, out(), tensor, "reduce: microbatch")));
@@ -477,7 +477,8 @@ Sharding AccumulatorSharding(const Mesh& mesh, const Sharding& natural, const Sh
   for (const Partial& partial : natural.partial) {
     const ReducePolicy policy =
         mesh.axis(partial.axis).fabric == Fabric::kDcn ? options.reduce_dcn : options.reduce_ici;
-    if (options.num_microbatches > 1 && policy == ReducePolicy::kStep) {
+    const bool compressed = options.compress_dcn && mesh.axis(partial.axis).fabric == Fabric::kDcn;
+    if (compressed || (options.num_microbatches > 1 && policy == ReducePolicy::kStep)) {
       deferred.insert(partial.axis);
       result.partial.push_back(partial);
     }

@@ -28,8 +28,10 @@ struct PartitionOptions {
   ReducePolicy reduce_ici = ReducePolicy::kMicrobatch;
   ReducePolicy reduce_dcn = ReducePolicy::kStep;
   int64_t num_microbatches = 1;
-  bool keep_gathered = false;   // activations gathered for the forward are kept for the backward
-  bool flat_dcn = false;        // sums between slices are not parted into levels
+  bool keep_gathered = false;  // activations gathered for the forward are kept for the backward
+  bool flat_dcn = false;       // sums between slices are not parted into levels
+  // Sums between slices wait for the end of the step, to be compressed.
+  bool compress_dcn = false;
   std::vector<int> stage_axes;  // axes that number stages: never counted as replication
   // Tensors that several segments share: their gradients meet in one accumulator, so all are
   // reduced every microbatch.

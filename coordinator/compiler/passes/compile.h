@@ -20,6 +20,7 @@ namespace trireme {
 struct CompileOptions {
   PartitionOptions partition;
   OptimizerSpec optimizer;
+  Compression dcn_compression = Compression::kNone;
   RematPolicy remat = RematPolicy::kNone;
   int stage_axis = -1;
   int64_t seed = 0;
@@ -49,6 +50,7 @@ struct CompiledSegment {
 struct CompiledUpdate {
   SegmentCode init, update1, update2;
   bool separate_reduced = false;  // the reduced gradient has memory of its own
+  std::vector<int64_t> errors;    // bytes of what compression keeps, after the optimizer's states
 };
 
 struct CompiledModel {

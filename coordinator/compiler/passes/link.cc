@@ -6,6 +6,7 @@
 #include "common/base/math.h"
 #include "coordinator/compiler/optimizers/optimizer.h"
 #include "coordinator/compiler/passes/compile.h"
+#include "coordinator/compiler/passes/compress.h"
 #include "coordinator/compiler/passes/lower.h"
 #include "coordinator/compiler/passes/split_stages.h"
 
@@ -137,6 +138,9 @@ StatusOr<const CompiledUpdate*> StageLinker::UpdateFor(const UpdateKey& key,
                     options_.partition.flat_dcn};
   ASSIGN_OR_RETURN(Graph graph, BuildUpdate(input, options_.optimizer, mesh_));
   graph.name = input.tensor.name + (key.owners.size() > 1 ? " (tied)" : "");
+  ASSIGN_OR_RETURN(const std::vector<std::string> states, StateNames(options_.optimizer));
+  const auto num_states = static_cast<int>(states.size());
+  Compress(graph, mesh_, options_.dcn_compression, num_states);
   CompiledUpdate update;
   const SegmentLayout layout = LayOutSegment(graph, mesh_);
   const auto lower = [&](Phase phase) {
@@ -148,6 +152,9 @@ StatusOr<const CompiledUpdate*> StageLinker::UpdateFor(const UpdateKey& key,
   update.update2 = lower(Phase::kUpdate2);
   for (const Value& value : graph.values) {
     if (value.kind == ValueKind::kReducedGrad) update.separate_reduced = true;
+    if (value.kind == ValueKind::kState && value.slot >= num_states) {
+      update.errors.push_back(LocalBytes(value.dims, value.sharding, value.dtype));
+    }
   }
   return &(updates_[key] = std::move(update));
 }
@@ -187,6 +194,9 @@ Status StageLinker::PlaceTensors(const ChainLink& link,
       for (size_t i = 0; i < placement.state_names.size(); ++i) {
         tensor.states.push_back(Allocate(Pool::kState, bytes));
         placement.state_offsets.push_back(tensor.states.back().offset);
+      }
+      for (const int64_t error : update->errors) {
+        tensor.states.push_back(Allocate(Pool::kState, error));
       }
       tensor.update1_code = CodeIndex(update->update1);
       tensor.update2_code = CodeIndex(update->update2);

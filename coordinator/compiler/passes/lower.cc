@@ -132,7 +132,9 @@ Instruction KernelInstruction(CodeBuilder& code, const Graph& local, const Node&
     instruction.flops = cost(local, node).flops;
   }
   for (const auto& [name, value] : node.attrs.entries()) {
-    if (name != "owner_axes" && name != "scalar_offset") instruction.attrs.Set(name, value);
+    if (name != "owner_axes" && name != "own_axes" && name != "scalar_offset") {
+      instruction.attrs.Set(name, value);
+    }
   }
   for (const int input : node.inputs) instruction.in.push_back(code.ViewOf(input));
   const int64_t scalar_offset = node.attrs.GetInt("scalar_offset", 0);
@@ -145,6 +147,16 @@ Instruction KernelInstruction(CodeBuilder& code, const Graph& local, const Node&
       owner.terms.push_back({static_cast<int32_t>(axis), 1});
     }
     instruction.index_attrs.emplace_back("owner", owner);
+  }
+  if (node.attrs.Has("own_axes")) {  // this rank's place in the group of these axes
+    IndexMap own;
+    int64_t stride = 1;
+    const std::vector<int64_t>& axes = node.attrs.GetInts("own_axes");
+    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+      own.terms.push_back({static_cast<int32_t>(*axis), stride});
+      stride *= code.mesh().axis(static_cast<int>(*axis)).size;
+    }
+    instruction.index_attrs.emplace_back("own", own);
   }
   const auto index_attrs = FindRule(node.op).index_attrs;
   if (index_attrs == nullptr) return instruction;
