@@ -42,6 +42,16 @@ struct Tensor {
   }
 };
 
+// Offset of element `i`, row-major, of a view.
+inline int64_t StridedOffset(const Tensor& view, int64_t i) {
+  int64_t offset = 0;
+  for (int d = view.rank() - 1; d >= 0; --d) {
+    offset += i % view.size(d) * view.strides[d];
+    i /= view.size(d);
+  }
+  return offset;
+}
+
 // Where kernels run: a CPU with a number of threads, later a CUDA stream.
 struct Stream {
   int num_threads = 1;

@@ -11,7 +11,8 @@
 
 namespace trireme {
 
-// Operands are dense unless the op says otherwise (copy). `accumulate`: add into the outputs named
+// Operands are dense unless the op says otherwise: those of copy,
+// dot and accumulate may be strided views. `accumulate`: add into the outputs named
 // by the rule's accumulating_outputs instead of overwriting them.
 struct KernelArgs {
   Stream& stream;

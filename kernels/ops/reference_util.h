@@ -20,6 +20,8 @@ inline double Load(const Tensor& tensor, int64_t i) {
       return tensor.as<double>()[i];
     case DType::kInt32:
       return tensor.as<int32_t>()[i];
+    case DType::kInt8:
+      return tensor.as<int8_t>()[i];
     default:
       CHECK(false) << "reference kernels do not read " << Name(tensor.dtype);
       return 0;
@@ -38,6 +40,9 @@ inline void Store(const Tensor& tensor, int64_t i, double value, bool accumulate
       return;
     case DType::kInt32:
       tensor.as<int32_t>()[i] = static_cast<int32_t>(value);
+      return;
+    case DType::kInt8:
+      tensor.as<int8_t>()[i] = static_cast<int8_t>(value);
       return;
     default:
       CHECK(false) << "reference kernels do not write " << Name(tensor.dtype);

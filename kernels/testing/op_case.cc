@@ -140,8 +140,8 @@ std::vector<HostTensor> RunOp(const OpCase& c, const std::vector<HostTensor>& in
   for (size_t i = 0; i < types->size(); ++i) {
     HostTensor output((*types)[i].dtype, Sizes((*types)[i].dims));
     const bool adds = std::count(adding.begin(), adding.end(), static_cast<int>(i)) > 0;
-    if (output.dtype() == DType::kInt32) {
-      output.Fill(-12345);
+    if (output.dtype() == DType::kInt32 || output.dtype() == DType::kInt8) {
+      output.Fill(-123);
     } else if (!adds || !options.accumulate) {
       output.Fill(std::numeric_limits<double>::quiet_NaN());
     }

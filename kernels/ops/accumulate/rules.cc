@@ -1,4 +1,5 @@
-// Rule of accumulate: x added into its output (or copied there, the first time).
+// Rule of accumulate: x added into its output (or copied there, the first time). Both
+// may be strided.
 #include "kernels/ops/graph_builder.h"
 #include "kernels/ops/infer_util.h"
 

@@ -1,71 +1,26 @@
-// Strided copy: dims that are contiguous on both sides are merged first, so that most copies become
-// long memory moves.
+// Strided copy: long memory moves where both sides are contiguous.
 #include <cstring>
-#include <vector>
 
-#include "kernels/device/parallel.h"
+#include "kernels/device/strided.h"
 #include "kernels/ops/kernel.h"
 
 namespace trireme {
 namespace {
 
-struct CopyDim {
-  int64_t size = 1;
-  int64_t from = 0;  // strides in elements
-  int64_t to = 0;
-};
-
-// Dims of more than one element, neighbours merged where both sides allow it.
-std::vector<CopyDim> MergedDims(const Tensor& x, const Tensor& y) {
-  std::vector<CopyDim> dims;
-  for (int d = 0; d < x.rank(); ++d) {
-    const CopyDim dim = {x.size(d), x.strides[d], y.strides[d]};
-    if (dim.size == 1) continue;
-    if (!dims.empty() && dims.back().from == dim.from * dim.size &&
-        dims.back().to == dim.to * dim.size) {
-      dims.back() = {dims.back().size * dim.size, dim.from, dim.to};
-    } else {
-      dims.push_back(dim);
-    }
-  }
-  if (dims.empty()) dims.push_back({1, 1, 1});
-  return dims;
-}
-
-template <typename T>
-void CopyRow(const T* from, T* to, const CopyDim& dim, int64_t begin, int64_t end) {
-  if (dim.from == 1 && dim.to == 1) {
-    std::memcpy(to + begin, from + begin, (end - begin) * sizeof(T));
-    return;
-  }
-  for (int64_t i = begin; i < end; ++i) to[i * dim.to] = from[i * dim.from];
-}
-
 template <typename T>
 void CopyAs(const KernelArgs& args) {
-  std::vector<CopyDim> dims = MergedDims(args.in[0], args.out[0]);
-  const CopyDim inner = dims.back();
-  dims.pop_back();
   const T* x = args.in[0].as<T>();
   T* y = args.out[0].as<T>();
-  if (dims.empty()) {
-    ParallelFor(args.stream, inner.size, 4 * kGrainElements,
-                [&](int64_t begin, int64_t end) { CopyRow(x, y, inner, begin, end); });
-    return;
-  }
-  int64_t rows = 1;
-  for (const CopyDim& dim : dims) rows *= dim.size;
-  ParallelRows(args.stream, rows, inner.size, [&](int64_t row) {
-    int64_t from = 0;
-    int64_t to = 0;
-    for (int d = static_cast<int>(dims.size()) - 1; d >= 0; --d) {
-      const int64_t index = row % dims[d].size;
-      row /= dims[d].size;
-      from += index * dims[d].from;
-      to += index * dims[d].to;
-    }
-    CopyRow(x + from, y + to, inner, 0, inner.size);
-  });
+  ForEachStridedRow(args.stream, args.in[0], args.out[0],
+                    [&](int64_t from, int64_t to, const StridedDim& row) {
+                      if (row.from == 1 && row.to == 1) {
+                        std::memcpy(y + to, x + from, row.size * sizeof(T));
+                        return;
+                      }
+                      for (int64_t i = 0; i < row.size; ++i) {
+                        y[to + i * row.to] = x[from + i * row.from];
+                      }
+                    });
 }
 
 }  // namespace
@@ -76,6 +31,8 @@ void Cpu_copy(const KernelArgs& args) {
   CHECK(x.sizes == y.sizes && x.dtype == y.dtype) << "copy between different shapes or types";
   if (x.count() == 0) return;
   switch (SizeOf(x.dtype)) {
+    case 1:
+      return CopyAs<uint8_t>(args);
     case 2:
       return CopyAs<uint16_t>(args);
     case 4:

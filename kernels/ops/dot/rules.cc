@@ -1,5 +1,5 @@
 // Rule of dot: einsum of two operands; letters in both operands and not in the output are summed,
-// letters in all three are batch dims. Both gradients are dots again.
+// letters in all three are batch dims. Both gradients are dots again. All operands may be strided.
 #include "kernels/ops/dot/equation.h"
 #include "kernels/ops/graph_builder.h"
 #include "kernels/ops/infer_util.h"

@@ -1,6 +1,10 @@
-// dot: values, gradient and shardings of the products that models use, odd sizes, errors.
+// dot: values, gradient and shardings of the products that models use, odd sizes, strided
+// views, errors.
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "kernels/ops/kernel.h"
 #include "kernels/testing/op_case.h"
 
 namespace trireme {
@@ -44,6 +48,80 @@ TEST(Dot, CpuMatchesReference) {
   for (const OpCase& c : Cases(1, 1, 1)) CheckCpuMatchesReference(c, 1e-5);
   for (const OpCase& c : Cases(3, 5, 7)) CheckCpuMatchesReference(c, 1e-5);
   for (const OpCase& c : Cases(2, 17, 33)) CheckCpuMatchesReference(c, 1e-5);
+}
+
+// `dense` inside memory that is larger in every dim but the first: `gap` elements more in dim 1,
+// and in the last dim where there are three or more. The rest is `kOutside`.
+constexpr double kOutside = -77;
+struct Strided {
+  HostTensor memory;
+  Tensor view;
+};
+Strided Widened(const HostTensor& dense, int64_t gap) {
+  std::vector<int64_t> sizes = dense.sizes();
+  if (sizes.size() >= 2) sizes[1] += gap;
+  if (sizes.size() >= 3) sizes.back() += gap;
+  Strided result{.memory = HostTensor(dense.dtype(), sizes)};
+  result.memory.Fill(kOutside);
+  result.view = result.memory.view();
+  result.view.sizes = dense.sizes();
+  for (int64_t i = 0; i < dense.count(); ++i) {
+    result.memory.Set(StridedOffset(result.view, i), dense.Get(i));
+  }
+  return result;
+}
+
+// Runs the case with each operand dense or widened (bits of `widen`: a, b, out) over an output that
+// holds `start`; compares with `expected` and looks for writes outside the view.
+void CheckViews(const OpCase& c, int widen, const RunOptions& options, const HostTensor& start,
+                const HostTensor& expected) {
+  const std::vector<HostTensor> inputs = MakeInputs(c);
+  const Strided a = Widened(inputs[0], (widen & 1) != 0 ? 3 : 0);
+  const Strided b = Widened(inputs[1], (widen & 2) != 0 ? 2 : 0);
+  const Strided out = Widened(start, (widen & 4) != 0 ? 5 : 0);
+  Stream stream{.num_threads = options.num_threads};
+  const std::vector<Tensor> in{a.view, b.view}, outs{out.view};
+  const OpKernels& kernels = FindKernels("dot");
+  (options.cpu ? kernels.cpu : kernels.reference)({.stream = stream,
+                                                   .attrs = c.attrs,
+                                                   .in = in,
+                                                   .out = outs,
+                                                   .accumulate = options.accumulate});
+  HostTensor actual = expected;
+  HostTensor rest = out.memory;
+  for (int64_t i = 0; i < actual.count(); ++i) {
+    actual.Set(i, out.memory.Get(StridedOffset(out.view, i)));
+    rest.Set(StridedOffset(out.view, i), kOutside);
+  }
+  const std::string what = c.attrs.ToText() + (options.cpu ? " cpu" : " reference") + " widened " +
+                           std::to_string(widen) + " accumulate " +
+                           std::to_string(static_cast<int>(options.accumulate));
+  EXPECT_EQ(Difference(expected, actual, 1e-5), "") << what;
+  for (int64_t i = 0; i < rest.count(); ++i) {
+    ASSERT_EQ(rest.Get(i), kOutside) << what << ": writes outside its view at " << i;
+  }
+}
+
+// Every combination of strided operands gives what dense ones give, overwriting and adding, small
+// (packed) and large enough to loop over the leading dim; and memory between rows is untouched.
+TEST(Dot, OperandsMayBeStridedViews) {
+  for (const auto& [n, m, k] : std::vector<std::array<int64_t, 3>>{{2, 3, 4}, {3, 17, 20}}) {
+    for (const OpCase& c : Cases(n, m, k)) {
+      const HostTensor product = RunOp(c, MakeInputs(c))[0];
+      HostTensor start = product;
+      for (int64_t i = 0; i < start.count(); ++i) start.Set(i, static_cast<double>(i % 7));
+      HostTensor sum = product;
+      for (int64_t i = 0; i < sum.count(); ++i) sum.Set(i, product.Get(i) + start.Get(i));
+      for (int widen = 0; widen < 8; ++widen) {
+        for (const bool add : {false, true}) {
+          const HostTensor& expected = add ? sum : product;
+          CheckViews(c, widen, {.accumulate = add}, start, expected);
+          CheckViews(c, widen, {.cpu = true, .accumulate = add, .num_threads = widen == 7 ? 2 : 1},
+                     start, expected);
+        }
+      }
+    }
+  }
 }
 
 TEST(Dot, CostCountsMultiplicationsAndAdditions) {
