@@ -55,7 +55,7 @@ TRIREME_SIMD void Divide(float* o, int64_t head_dim, float factor) {
 }
 
 // One block of queries of one head.
-void QueryBlock(const KernelArgs& args, const AttentionShape& shape, int64_t b, int64_t head,
+void QueryBlock(const KernelArgs& args, const AttentionSizes& shape, int64_t b, int64_t head,
                 int64_t query) {
   const int64_t offset = shape.QueryOffset(b, query, head);
   const int64_t kv_head = shape.KvHead(head);
@@ -90,7 +90,7 @@ void QueryBlock(const KernelArgs& args, const AttentionShape& shape, int64_t b, 
 
 void Cpu_attention(const KernelArgs& args) {
   if (!AreFloat32(args.in, {0, 1, 2})) return Reference_attention(args);
-  const AttentionShape shape = MakeAttentionShape(args, /*q_input=*/0, /*index_input=*/3);
+  const AttentionSizes shape = MakeAttentionSizes(args, /*q_input=*/0, /*index_input=*/3);
   const int64_t blocks = CeilDiv(shape.queries, kQueryBlock);
   ParallelTasks(args.stream, shape.batch * shape.heads * blocks, [&](int64_t task) {
     const int64_t pair = task / blocks;

@@ -1,9 +1,11 @@
 // attention: known values, masks, gradient, shardings (heads with and without kv_heads), odd sizes,
-// errors.
+// positions in any order, errors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
+#include "kernels/ops/attention/key_tiles.h"
 #include "kernels/ops/attention/test_case.h"
 #include "kernels/testing/op_case.h"
 
@@ -64,7 +66,12 @@ TEST(Attention, Gradient) {
   for (const AttentionShape& shape : AttentionShapes()) CheckGradient(AttentionCase(shape));
 }
 
-TEST(Attention, EverySharding) { CheckEverySharding(AttentionCase(kSplit)); }
+// Splits of key_position are the expansion's: a ring.
+TEST(Attention, EverySharding) {
+  OpCase c = AttentionCase(kSplit);
+  c.skip_dims = {"key_position"};
+  CheckEverySharding(c);
+}
 
 TEST(Attention, CpuMatchesReference) {
   for (const AttentionShape& shape : AttentionShapes()) {
@@ -72,6 +79,57 @@ TEST(Attention, CpuMatchesReference) {
   }
   CheckCpuMatchesReference(AttentionCase({2, 70, 70, 4, 2, 32, 33}), 1e-5);
   CheckCpuMatchesReference(AttentionCase({1, 130, 130, 1, 1, 64}), 1e-5);
+}
+
+// Queries and keys in another order, with their positions, give the same rows in that order.
+TEST(Attention, PositionsMayStandInAnyOrder) {
+  const OpCase c = AttentionCase({2, 300, 300, 4, 2, 16, 170});
+  for (const bool cpu : {false, true}) {
+    const RunOptions options{.cpu = cpu, .num_threads = 2};
+    const std::vector<HostTensor> inputs = MakeInputs(c);
+    const std::vector<HostTensor> expected = RunOp(c, inputs, options);
+    for (const bool swap : {false, true}) {
+      const std::vector<int64_t> order = ZigZag(300, swap);
+      std::vector<HostTensor> moved;
+      for (const HostTensor& input : inputs) moved.push_back(Reordered(input, order));
+      const std::vector<HostTensor> out = RunOp(c, moved, options);
+      for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(Difference(expected[i], Reordered(out[i], order, /*back=*/true), 1e-5), "") << i;
+      }
+    }
+  }
+}
+
+// Multiplications of the tiles of `order`: queries times keys of every tile.
+int64_t TileArea(const std::vector<int64_t>& q_order, const std::vector<int64_t>& k_order) {
+  const std::vector<int32_t> q(q_order.begin(), q_order.end()), k(k_order.begin(), k_order.end());
+  const std::vector<int32_t> segments(std::max(q.size(), k.size()), 0);
+  const AttentionSizes sizes{.batch = 1,
+                             .queries = static_cast<int64_t>(q.size()),
+                             .keys = static_cast<int64_t>(k.size()),
+                             .q_positions = q.data(),
+                             .k_positions = k.data(),
+                             .q_segments = segments.data(),
+                             .k_segments = segments.data()};
+  int64_t area = 0;
+  for (int64_t query = 0; query < sizes.queries; query += kQueryBlock) {
+    ForEachKeyTile(sizes, 0, query,
+                   [&](const AttentionTile& tile) { area += tile.num_queries * tile.num_keys; });
+  }
+  return area;
+}
+
+// Parts of a sequence in zig-zag order cost what they cost in order; queries before all keys cost
+// nothing.
+TEST(Attention, MaskedTilesAreSkippedInAnyOrder) {
+  std::vector<int64_t> sorted;
+  for (int64_t i = 0; i < 1024; ++i) sorted.push_back(i);
+  EXPECT_EQ(TileArea(ZigZag(1024, false), ZigZag(1024, false)), TileArea(sorted, sorted));
+  EXPECT_LT(TileArea(sorted, sorted), 1024 * 1024 * 6 / 10);
+  const std::vector<int64_t> early(sorted.begin(), sorted.begin() + 512);
+  const std::vector<int64_t> late(sorted.begin() + 512, sorted.end());
+  EXPECT_EQ(TileArea(early, late), 0);
+  EXPECT_EQ(TileArea(late, early), 512 * 512);
 }
 
 TEST(Attention, LargeScoresStayFinite) {

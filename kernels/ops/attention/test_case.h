@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/testing/op_case.h"
@@ -50,6 +51,28 @@ inline OpCase AttentionCase(const AttentionShape& s) {
 inline std::vector<AttentionShape> AttentionShapes() {
   return {{1, 1, 1, 1, 1, 1},    {1, 3, 3, 1, 1, 5},          {3, 5, 5, 3, 3, 7},
           {2, 7, 7, 6, 2, 4, 3}, {2, 5, 7, 4, 1, 3, 1000, 2}, {2, 6, 3, 2, 2, 4, 4, -2}};
+}
+
+// Places of `count` positions as a rank of zig-zag ring attention holds them: four parts in the
+// order 0, 3, 1, 2, and then some single places swapped over the whole length.
+inline std::vector<int64_t> ZigZag(int64_t count, bool swap) {
+  std::vector<int64_t> order;
+  for (const int64_t part : {0, 3, 1, 2}) {
+    for (int64_t i = part * count / 4; i < (part + 1) * count / 4; ++i) order.push_back(i);
+  }
+  for (int64_t i = 0; i < count / 2 && swap; i += 5) std::swap(order[i], order[count - 1 - i]);
+  return order;
+}
+
+// Rows of dim 1 in another order: row i of the result is row order[i]; or, when `back`, the
+// reverse.
+inline HostTensor Reordered(const HostTensor& tensor, const std::vector<int64_t>& order,
+                            bool back = false) {
+  HostTensor result = tensor;
+  for (int64_t i = 0; i < static_cast<int64_t>(order.size()); ++i) {
+    result.Place(1, back ? order[i] : i, tensor.Slice(1, back ? i : order[i], 1));
+  }
+  return result;
 }
 
 }  // namespace trireme

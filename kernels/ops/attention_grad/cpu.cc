@@ -40,7 +40,7 @@ TRIREME_SIMD void DotRow(const float* a, const float* b, int64_t n, float* resul
 }
 
 // One block pair. dk and dv are added to; dq is set when `first`.
-void GradTile(const AttentionShape& shape, const AttentionTile& tile, const GradPointers& at,
+void GradTile(const AttentionSizes& shape, const AttentionTile& tile, const GradPointers& at,
               const float* delta, bool first) {
   const int64_t m = tile.num_queries;
   const int64_t n = tile.num_keys;
@@ -64,7 +64,7 @@ void GradTile(const AttentionShape& shape, const AttentionTile& tile, const Grad
        /*add=*/!first);
 }
 
-GradPointers PointersAt(const KernelArgs& args, const AttentionShape& shape, int64_t q_offset,
+GradPointers PointersAt(const KernelArgs& args, const AttentionSizes& shape, int64_t q_offset,
                         int64_t k_offset) {
   return {.d_o = args.in[0].f32() + q_offset,
           .q = args.in[1].f32() + q_offset,
@@ -78,7 +78,7 @@ GradPointers PointersAt(const KernelArgs& args, const AttentionShape& shape, int
 }
 
 // All blocks of one query head.
-void GradHead(const KernelArgs& args, const AttentionShape& shape, int64_t b, int64_t head,
+void GradHead(const KernelArgs& args, const AttentionSizes& shape, int64_t b, int64_t head,
               int64_t kv_head) {
   for (int64_t query = 0; query < shape.queries; query += kQueryBlock) {
     const int64_t num_queries = std::min(kQueryBlock, shape.queries - query);
@@ -106,7 +106,7 @@ void GradHead(const KernelArgs& args, const AttentionShape& shape, int64_t b, in
 
 void Cpu_attention_grad(const KernelArgs& args) {
   if (!AreFloat32(args.in, {0, 1, 2, 3, 4})) return Reference_attention_grad(args);
-  const AttentionShape shape = MakeAttentionShape(args, /*q_input=*/1, /*index_input=*/6);
+  const AttentionSizes shape = MakeAttentionSizes(args, /*q_input=*/1, /*index_input=*/6);
   ParallelTasks(args.stream, shape.batch * shape.kv_heads, [&](int64_t task) {
     const int64_t b = task / shape.kv_heads;
     const int64_t kv_head = task % shape.kv_heads;

@@ -25,14 +25,17 @@ OpCase Case(const AttentionShape& shape) {
                      given[5], given[6]}};
 }
 
+// Splits of key_position are the expansion's: a ring.
 TEST(AttentionGrad, EverySharding) {
-  CheckEverySharding(Case({.batch = 2,
-                           .queries = 6,
-                           .keys = 6,
-                           .heads = 12,
-                           .kv_heads = 6,
-                           .head_dim = 4,
-                           .segment_length = 4}));
+  OpCase c = Case({.batch = 2,
+                   .queries = 6,
+                   .keys = 6,
+                   .heads = 12,
+                   .kv_heads = 6,
+                   .head_dim = 4,
+                   .segment_length = 4});
+  c.skip_dims = {"key_position"};
+  CheckEverySharding(c);
 }
 
 TEST(AttentionGrad, AQueryWithoutKeysGivesNothing) {
@@ -40,6 +43,23 @@ TEST(AttentionGrad, AQueryWithoutKeysGivesNothing) {
   for (const bool cpu : {false, true}) {
     for (const HostTensor& grad : RunOp(c, MakeInputs(c), {.cpu = cpu})) {
       EXPECT_EQ(grad.Get(0), 0) << cpu;
+    }
+  }
+}
+
+// Queries and keys in another order, with their positions, give the same gradients in that order.
+TEST(AttentionGrad, PositionsMayStandInAnyOrder) {
+  const OpCase c = Case({2, 300, 300, 4, 2, 16, 170});
+  const std::vector<HostTensor> inputs = MakeInputs(c);
+  const RunOptions options{.cpu = true, .num_threads = 2};
+  const std::vector<HostTensor> expected = RunOp(c, inputs, options);
+  for (const bool swap : {false, true}) {
+    const std::vector<int64_t> order = ZigZag(300, swap);
+    std::vector<HostTensor> moved;
+    for (const HostTensor& input : inputs) moved.push_back(Reordered(input, order));
+    const std::vector<HostTensor> out = RunOp(c, moved, options);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(Difference(expected[i], Reordered(out[i], order, /*back=*/true), 1e-4), "") << i;
     }
   }
 }
