@@ -1,5 +1,5 @@
-// Bad job files are refused with words that name the value and the way out, and leave nothing behind: no file, no
-// process, no word to a coordinator.
+// Bad job files are refused with words that name the value and the way out, and leave nothing
+// behind: no file, no process, no word to a coordinator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,12 +65,22 @@ const BadJob kBadJobs[] = {
     {"UnknownOrder", {"pipeline.order=1f2b"}, "", 2, {"pipeline.order", "1f1b", "1f2b"}},
     {"UnknownAxisInMapping", {"mesh.compute_mapping={batch: dta}"}, "", 2, {"dta", "data"}},
     {"DevicesDoNotMatch", {"mesh.axes={data: 3, model: 1}"}, "", 7, {"3", "4"}},
-    {"ModelDoesNotDivideHeads", {"mesh.axes={data: 1, model: 4}", "model.num_attention_heads=2",
-      "model.num_key_value_heads=2"}, "", 7, {"heads", "2", "4"}},
-    {"BatchDoesNotDivide", {"train.global_batch_size=6", "mesh.axes={data: 4, model: 1}"}, "", 7,
+    {"ModelDoesNotDivideHeads",
+     {"mesh.axes={data: 1, model: 4}", "model.num_attention_heads=2",
+      "model.num_key_value_heads=2"},
+     "",
+     7,
+     {"heads", "2", "4"}},
+    {"BatchDoesNotDivide",
+     {"train.global_batch_size=6", "mesh.axes={data: 4, model: 1}"},
+     "",
+     7,
      {"6", "4"}},
-    {"MoreStagesThanLayers", {"mesh.axes={data: 1, model: 1, stage: 4}",
-      "model.num_hidden_layers=3"}, "", 7, {"3", "4"}},
+    {"MoreStagesThanLayers",
+     {"mesh.axes={data: 1, model: 1, stage: 4}", "model.num_hidden_layers=3"},
+     "",
+     7,
+     {"3", "4"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Jobs, BadJobs, testing::ValuesIn(kBadJobs),

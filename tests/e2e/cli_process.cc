@@ -32,8 +32,8 @@ std::string Quoted(const std::string& word) {
 
 // Words in an order that a small model can learn a little of, the same on every machine.
 std::string Corpus() {
-  static constexpr const char* kWords[] = {"the ", "sea ", "was ", "calm ", "and ", "oars ",
-                                           "rose ", "as ", "one. ", "Row, "};
+  static constexpr const char* kWords[] = {"the ",  "sea ",  "was ", "calm ", "and ",
+                                           "oars ", "rose ", "as ",  "one. ", "Row, "};
   std::string text;
   uint64_t state = 1;
   while (text.size() < 20000) {
@@ -71,8 +71,8 @@ std::string CliFolder::Write(const std::string& name, const std::string& text) c
 
 Subprocess CliFolder::Start(const std::vector<std::string>& words,
                             const std::map<std::string, std::string>& env) const {
-  std::string line = "cd " + Quoted(path_) + " && exec env -u TRIREME_COORDINATOR TMPDIR=" +
-                     Quoted(path_ + "/tmp");
+  std::string line = "cd " + Quoted(path_) +
+                     " && exec env -u TRIREME_COORDINATOR TMPDIR=" + Quoted(path_ + "/tmp");
   for (const auto& [key, value] : env) line += " " + key + "=" + Quoted(value);
   line += " " + Quoted(BinFolder() + "/trireme");
   for (const std::string& word : words) line += " " + Quoted(word);
@@ -122,20 +122,23 @@ std::vector<std::string> CliFolder::LeftFiles() const {
 }
 
 std::string LlamaJob() {
-  return Job("type: llama, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 4, "
-             "num_attention_heads: 4, num_key_value_heads: 2, vocab_size: 256, "
-             "max_position_embeddings: 32");
+  return Job(
+      "type: llama, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 4, "
+      "num_attention_heads: 4, num_key_value_heads: 2, vocab_size: 256, "
+      "max_position_embeddings: 32");
 }
 
 std::string Gpt2Job() {
-  return Job("type: gpt2, hidden_size: 32, num_hidden_layers: 4, num_attention_heads: 4, "
-             "vocab_size: 256, max_position_embeddings: 32");
+  return Job(
+      "type: gpt2, hidden_size: 32, num_hidden_layers: 4, num_attention_heads: 4, "
+      "vocab_size: 256, max_position_embeddings: 32");
 }
 
 std::string MoeJob() {
-  return Job("type: llama, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 2, "
-             "num_attention_heads: 4, vocab_size: 256, max_position_embeddings: 32, "
-             "moe: {num_experts: 4, num_experts_per_tok: 2}");
+  return Job(
+      "type: llama, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 2, "
+      "num_attention_heads: 4, vocab_size: 256, max_position_embeddings: 32, "
+      "moe: {num_experts: 4, num_experts_per_tok: 2}");
 }
 
 std::vector<StepLineJson> Steps(const std::string& json_lines) {
@@ -144,7 +147,9 @@ std::vector<StepLineJson> Steps(const std::string& json_lines) {
   for (std::string line; std::getline(lines, line);) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
     if (!json.is_object() || !json.contains("train/loss")) continue;
-    steps.push_back({json["step"], json["train/loss"], json["grad_norm"]});
+    steps.push_back({json["step"], json["train/loss"], json["grad_norm"],
+                     json["throughput/duration"], json["communication/ici_bytes"],
+                     json["communication/dcn_bytes"]});
   }
   return steps;
 }

@@ -22,6 +22,9 @@ struct StepLineJson {
   int64_t step = 0;
   double loss = 0;
   double grad_norm = 0;
+  double seconds = 0;
+  int64_t ici_bytes = 0;  // sent by the reporting rank
+  int64_t dcn_bytes = 0;
 };
 
 class CliFolder {

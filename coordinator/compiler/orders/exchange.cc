@@ -138,6 +138,14 @@ void StageBuilder::Run(const Action& action) {
 
 StatusOr<std::vector<StepSchedule>> AddExchanges(const std::vector<std::vector<Action>>& actions,
                                                  const ScheduleLayout& layout) {
+  CHECK_EQ(static_cast<int32_t>(actions.size()), layout.num_stages);
+  for (const std::vector<Action>& of_stage : actions) {
+    for (const Action& a : of_stage) {
+      CHECK(a.chunk >= 0 && a.chunk < layout.num_chunks && a.microbatch >= 0 &&
+            a.microbatch < layout.num_microbatches)
+          << "microbatch " << a.microbatch << " of chunk " << a.chunk;
+    }
+  }
   ASSIGN_OR_RETURN(const std::vector<Meeting> meetings, FindMeetings(actions, layout));
   std::vector<std::vector<std::vector<const Meeting*>>> gaps;  // [stage][gap]
   for (const std::vector<Action>& of_stage : actions) gaps.emplace_back(of_stage.size() + 1);

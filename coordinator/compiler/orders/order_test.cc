@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "common/config/job_spec.h"
 #include "coordinator/compiler/orders/testing.h"
 
 namespace trireme {
@@ -25,6 +26,11 @@ TEST(Order, GpipeAndOneFOneBText) {
   EXPECT_EQ(ActionText(*OrderActions("1f1b", {0, 3, 4})), "F0 F1 F2 B0 F3 B1 B2 B3");
   EXPECT_EQ(ActionText(*OrderActions("1f1b", {1, 3, 4})), "F0 F1 B0 F2 B1 F3 B2 B3");
   EXPECT_EQ(ActionText(*OrderActions("1f1b", {2, 3, 4})), "F0 B0 F1 B1 F2 B2 F3 B3");
+}
+
+TEST(Order, TheJobFileTakesThem) {
+  EXPECT_EQ(OrderNames(),
+            std::vector<std::string_view>(std::begin(kPipelineOrders), std::end(kPipelineOrders)));
 }
 
 TEST(Order, UnknownNamesTheKnown) {

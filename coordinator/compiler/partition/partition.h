@@ -49,7 +49,8 @@ StatusOr<PartitionedSegment> Partition(const Graph& graph, DimAxes& dim_axes,
                                        const PartitionOptions& options);
 
 // The gradient shardings for a tensor whose natural (unresolved) gradient is `natural`.
-Sharding AccumulatorSharding(const Mesh& mesh, const Sharding& natural, const Sharding& optimizer,
+Sharding AccumulatorSharding(const Mesh& mesh, const std::vector<Dim>& dims,
+                             const Sharding& natural, const Sharding& optimizer,
                              const PartitionOptions& options);
 
 }  // namespace trireme

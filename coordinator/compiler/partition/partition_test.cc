@@ -168,13 +168,16 @@ class Accumulator : public testing::Test {
     options.reduce_ici = ici;
     options.reduce_dcn = dcn;
     options.num_microbatches = microbatches;
-    return ToText(mesh_, {{"embed", 8}, {"mlp", 12}},
-                  AccumulatorSharding(mesh_, natural_, optimizer_, options));
+    return Text(options);
+  }
+  std::string Text(const PartitionOptions& options) {
+    const std::vector<Dim> dims = {{"embed", 8}, {"mlp", 12}};
+    return ToText(mesh_, dims, AccumulatorSharding(mesh_, dims, natural_, optimizer_, options));
   }
   const Mesh mesh_ = *Mesh::Create({{"data", 2}, {"model", 2}, {"replica_dcn", 2, Fabric::kDcn}});
   const Sharding natural_ = {.dim_axes = {{}, {1}},
                              .partial = {{0, ReduceKind::kSum}, {2, ReduceKind::kSum}}};
-  const Sharding optimizer_ = {.dim_axes = {{0}, {1}}, .partial = {}};
+  Sharding optimizer_ = {.dim_axes = {{0}, {1}}, .partial = {}};
 };
 
 constexpr auto kMicrobatch = ReducePolicy::kMicrobatch;
@@ -186,6 +189,16 @@ TEST_F(Accumulator, EveryMicrobatch) {
 // The default: scattered on ICI at once, what is left crosses DCN once a step.
 TEST_F(Accumulator, DcnOnceAStep) {
   EXPECT_EQ(Of(kMicrobatch, kStep, 4), "[embed/data, mlp/model] +SUM(replica_dcn)");
+}
+// Replicas inside a slice keep a shard each until the slices have met.
+TEST_F(Accumulator, ReplicasKeepShardsForDcn) {
+  optimizer_.dim_axes = {{}, {1}};
+  EXPECT_EQ(Of(kMicrobatch, kStep, 4), "[embed/data, mlp/model] +SUM(replica_dcn)");
+  EXPECT_EQ(Of(kMicrobatch, kStep, 1), "[embed, mlp/model]") << "resolved at once";
+  PartitionOptions flat;
+  flat.num_microbatches = 4;
+  flat.flat_dcn = true;
+  EXPECT_EQ(Text(flat), "[embed, mlp/model] +SUM(data, replica_dcn)");
 }
 // An axis that is still summed cannot split: the accumulator is as large as the backward's
 // gradient.
