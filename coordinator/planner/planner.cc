@@ -2,7 +2,9 @@
 #include "coordinator/planner/planner.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "common/base/math.h"
 #include "common/config/lr_schedule.h"
@@ -191,6 +193,29 @@ Status PlaceChunks(const PipelineSpec& pipeline, int64_t num_stages, CompileOpti
   return absl::OkStatus();
 }
 
+// Says how layers were dealt to stages.
+void AddStageReason(const PipelineSpec& pipeline, Plan* plan) {
+  std::map<int32_t, std::set<int32_t>> layers;  // by virtual stage
+  for (const StageProgram& program : plan->programs) {
+    for (const ChunkProgram& chunk : program.chunks) {
+      for (const Instance& instance : chunk.forward) {
+        if (instance.layer >= 0) layers[chunk.virtual_stage].insert(instance.layer);
+      }
+    }
+  }
+  if (layers.size() < 2) return;
+  std::string counts;
+  for (const auto& [stage, list] : layers) {
+    counts += (counts.empty() ? "" : ", ") + std::to_string(list.size());
+  }
+  const bool given = !pipeline.layers_per_stage.empty();
+  plan->reasons.push_back(
+      {"LAYERS_SPLIT", "layers of each part of the pipeline: " + counts +
+                           (given ? " (pipeline.layers_per_stage)"
+                                  : "; the part that costs most costs least so, embedding and "
+                                    "head counted by their products")});
+}
+
 // Builds the model, runs every pass and fills programs, schedules and the parts of the plan that
 // sum them up.
 Status Compile(const JobSpec& job, const Mapping& mapping, const Roles& roles,
@@ -236,6 +261,7 @@ Status Compile(const JobSpec& job, const Mapping& mapping, const Roles& roles,
   DimAxes axes(plan->mesh, mapping);
   ASSIGN_OR_RETURN(CompiledModel compiled, CompileSegments(model, axes, options));
   ASSIGN_OR_RETURN(plan->programs, LinkStages(compiled, plan->mesh, options));
+  AddStageReason(job.pipeline, plan);
   plan->reasons.insert(plan->reasons.end(), axes.reasons().begin(), axes.reasons().end());
   return absl::OkStatus();
 }

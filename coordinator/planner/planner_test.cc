@@ -62,7 +62,7 @@ TEST(PlanJob, KvHeadsElsewhereThanHeads) {
 
 TEST(PlanJob, MoreStagesThanLayers) {
   ExpectRefused({"mesh.axes={stage: 3, data: 1}"}, 3,
-                "the mesh has 3 stages but the model only 2 layers; use at most 2");
+                "make 3 stages but the model has only 2 layers; use at most 2");
 }
 
 TEST(PlanJob, LayersOverTwoAxes) {
