@@ -139,6 +139,8 @@ TEST(CompressedLayouts, TrainNearOneRank) {
 
 INSTANTIATE_TEST_SUITE_P(Base, Layouts, testing::ValuesIn(LayoutCases()),
                          [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Random, Layouts, testing::ValuesIn(RandomCases(40)),
+                         [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Parallel, Layouts, testing::ValuesIn(ParallelCases()),
                          [](const auto& info) { return info.param.name; });
 

@@ -243,12 +243,14 @@ bool Lockstep::TryExchange(std::vector<std::vector<Op>>& ops, int64_t rank) {
   Rank& me = *ranks_[rank];
   Op& op = ops[rank][me.at];
   bool moved = false;
-  const auto stage = static_cast<int32_t>(me.coordinates[plan_.stage_axis]);
+  // Chunks of a model that is not split over ranks still hand their edges on, to themselves.
+  const auto stage =
+      static_cast<int32_t>(plan_.stage_axis >= 0 ? me.coordinates[plan_.stage_axis] : 0);
   for (size_t i = 0; i < op.item->sends.size(); ++i) {
     const Transfer& send = op.item->sends[i];
     if (op.sent[i]) continue;
     std::vector<int64_t> coordinates = me.coordinates;
-    coordinates[plan_.stage_axis] = send.peer_stage;
+    if (plan_.stage_axis >= 0) coordinates[plan_.stage_axis] = send.peer_stage;
     const int64_t peer_rank = plan_.mesh.RankOf(coordinates);
     Rank& peer = *ranks_[peer_rank];
     if (peer.at >= ops[peer_rank].size() || !peer.flying.empty() ||

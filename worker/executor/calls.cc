@@ -144,7 +144,7 @@ ExchangeCall BuildExchange(const RankProgram& program, const ScheduleItem& item,
                     std::vector<PeerMessage>& messages) {
     for (const Transfer& transfer : transfers) {
       std::vector<int64_t> peer = program.mesh.Coordinates(rank);
-      peer[program.stage_axis] = transfer.peer_stage;
+      if (program.stage_axis >= 0) peer[program.stage_axis] = transfer.peer_stage;
       for (const EdgePlacement& edge : EdgesOf(stage, transfer, send)) {
         messages.push_back({static_cast<int32_t>(program.mesh.RankOf(peer)), TagOf(transfer),
                             arena + ArenaOffset(stage, edge.place, transfer.slot), edge.bytes});

@@ -43,6 +43,7 @@ class Overlapper {
  private:
   void Index();
   bool IsRing(const Node& node, std::string_view op) const;
+  bool SumsAlikeOnAll(const Node& product, const std::string& name, int axis) const;
   bool FollowGathered(int value, int dim, Gather& gather) const;
   bool FindLeaves(int value, Phase phase, Scatter& scatter) const;
   void FindGathers();
@@ -92,6 +93,19 @@ bool Overlapper::IsRing(const Node& node, std::string_view op) const {
          graph_.value(node.inputs[0]).kind != ValueKind::kParam;
 }
 
+// A sum over the gathered dim that every member makes for itself: added up in the order of arrival,
+// which differs by member, copies of one value would no longer be equal.
+bool Overlapper::SumsAlikeOnAll(const Node& product, const std::string& name, int axis) const {
+  const Value& out = graph_.value(product.outputs[0]);
+  if (FindDim(out.dims, name) >= 0) return false;
+  const bool split = std::any_of(
+      out.sharding.dim_axes.begin(), out.sharding.dim_axes.end(),
+      [&](const auto& axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); });
+  const bool partial = std::any_of(out.sharding.partial.begin(), out.sharding.partial.end(),
+                                   [&](const Partial& partial) { return partial.axis == axis; });
+  return !split && !partial;
+}
+
 // Collects the products that read `value` or views of it; false when anything else does.
 bool Overlapper::FollowGathered(int value, int dim, Gather& gather) const {
   if (leaves_[value] || graph_.value(value).kind != ValueKind::kTemp) return false;
@@ -103,6 +117,7 @@ bool Overlapper::FollowGathered(int value, int dim, Gather& gather) const {
       continue;
     }
     if (node.op != "dot" || node.inputs[0] == node.inputs[1]) return false;
+    if (SumsAlikeOnAll(node, graph_.value(value).dims[dim].name, Axis(gather.node))) return false;
     gather.consumers.push_back({reader, node.inputs[0] == value ? 0 : 1, dim});
   }
   return true;
