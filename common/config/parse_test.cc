@@ -249,7 +249,7 @@ TEST(ParseJob, NamesPlacePathAndWayOut) {
       {9, "pipeline: {layers_per_stage: [2, 1]}",
        "job.yaml:9: pipeline.layers_per_stage: adds up to 3", "num_hidden_layers is 4"},
       {9, "pipeline: {order: zero_bubble_h}",
-       "job.yaml:9: pipeline.order: expected one of gpipe, 1f1b, interleaved_1f1b",
+       "job.yaml:9: pipeline.order: expected one of gpipe, 1f1b, ",
        "did you mean zero_bubble_h1?"},
       {9, "pipeline: {chunks_per_stage: 65}", "job.yaml:9: pipeline.chunks_per_stage: expected a",
        "from 0 to 64, got 65"},
