@@ -172,7 +172,8 @@ struct TraceSpec {
 
 // Names that pipeline.order takes; the orders themselves are in coordinator/compiler/orders.
 inline constexpr std::string_view kPipelineOrders[] = {
-    "gpipe", "1f1b", "interleaved_1f1b", "zero_bubble_h1", "zero_bubble_v", "dualpipe_v"};
+    "gpipe",          "1f1b",          "eager_1f1b", "interleaved_1f1b",
+    "zero_bubble_h1", "zero_bubble_v", "dualpipe_v"};
 
 struct PipelineSpec {
   std::string order = "1f1b";

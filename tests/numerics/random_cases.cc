@@ -46,7 +46,7 @@ Shape DrawShape(Dice& dice) {
 
 std::string DrawOrder(Dice& dice, const Shape& shape) {
   const int64_t microbatches = kSequences / shape.replicas();
-  std::vector<std::string> orders = {"gpipe", "1f1b"};
+  std::vector<std::string> orders = {"gpipe", "1f1b", "eager_1f1b"};
   if (microbatches >= shape.stage) orders.push_back("zero_bubble_h1");
   if (microbatches % shape.stage == 0) orders.push_back("interleaved_1f1b");
   if (microbatches >= 2 * shape.stage) {

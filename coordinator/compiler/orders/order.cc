@@ -8,6 +8,7 @@
 #define TRIREME_ORDERS(X) \
   X(Gpipe)                \
   X(OneFOneB)             \
+  X(Eager1F1B)            \
   X(Interleaved)          \
   X(ZeroBubbleH1)         \
   X(ZeroBubbleV)          \
