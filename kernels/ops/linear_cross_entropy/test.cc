@@ -94,6 +94,17 @@ class SimulatedShards : public ExpandContext {
     return id;
   }
 
+  // This expansion has no ring.
+  int64_t RingSize(const std::string&) override { return 1; }
+  int Pass(int value, const std::string& dim) override {
+    ADD_FAILURE() << "passes value " << value << " around " << dim;
+    return value;
+  }
+  int RingBlock(int value, const std::string& dim, int64_t) override {
+    ADD_FAILURE() << "takes a block of value " << value << " along " << dim;
+    return value;
+  }
+
  private:
   std::vector<HostTensor>& Parts(int id) {
     if (parts_.size() <= static_cast<size_t>(id)) parts_.resize(id + 1);
