@@ -84,15 +84,22 @@ TEST_P(Failures, DeadlineNamesAllMissingRanksAndStays) {
 // Rank 2 does not take part, so ranks 0 and 1 wait for ever unless the abort of rank 0's other
 // thread ends it.
 TEST_P(Failures, AbortFromAnotherThreadEndsTheCallsOfAllRanks) {
-  std::latch answered(2);
+  // All have left the barrier before the abort: it would end the barrier too.
+  std::latch begun(3), answered(2);
   const auto results = RunRanks(3, GetParam(), [&](Communicator& comm) -> Status {
     RETURN_IF_ERROR(comm.Barrier(World3()));
+    begun.count_down();
     if (comm.rank() == 2) {
       answered.wait();
       return comm.Barrier(World3());
     }
     std::thread aborter;
-    if (comm.rank() == 0) aborter = std::thread([&] { comm.Abort("the job was cancelled"); });
+    if (comm.rank() == 0) {
+      aborter = std::thread([&] {
+        begun.wait();
+        comm.Abort("the job was cancelled");
+      });
+    }
     const Status status = Sum(comm, World3(), 100000);
     if (aborter.joinable()) aborter.join();
     answered.arrive_and_wait();
