@@ -265,7 +265,7 @@ struct Wire {
     to.name = from.name();
     ReadAll(from.dims(), to.dims, enums);
     Read(from.sharding(), to.sharding, enums);
-    to.dtype = enums.Read(from.dtype(), DType::kFloat16);
+    to.dtype = enums.Read(from.dtype(), DType::kInt8);
     to.offset = from.offset();
   }
 

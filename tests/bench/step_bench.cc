@@ -192,8 +192,9 @@ StatusOr<std::vector<OpTime>> ProfileStep(const RankProgram& program, KnownDevic
   std::map<std::string, OpTime> times;
   Stream& stream = device.stream();
   for (const ScheduleItem& item : program.schedule.items) {
-    ASSIGN_OR_RETURN(const std::vector<Call> calls,
-                     BuildCalls(program, item.phase, std::max(item.slot, 0), 0, device.arena()));
+    ASSIGN_OR_RETURN(
+        const std::vector<Call> calls,
+        BuildCalls(program, item.phase, item.chunk, std::max(item.slot, 0), 0, device.arena()));
     for (const Call& call : calls) {
       if (call.kind != CallKind::kKernel) continue;  // groups of one rank: nothing to do
       const double begin = CpuSeconds();

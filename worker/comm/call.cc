@@ -41,7 +41,7 @@ std::string ToText(const CallHeader& header) {
   std::ostringstream out;
   out << ShortText(header) << " (" << header.bytes << " bytes";
   const bool has_kind = header.kind <= static_cast<uint8_t>(ReduceKind::kMax);
-  const bool has_dtype = header.dtype <= static_cast<uint8_t>(DType::kFloat16);
+  const bool has_dtype = header.dtype <= static_cast<uint8_t>(DType::kInt8);
   if (has_kind || has_dtype) out << ",";
   if (has_kind) out << (header.kind == static_cast<uint8_t>(ReduceKind::kSum) ? " sum" : " max");
   if (has_dtype) out << " " << Name(static_cast<DType>(header.dtype));
