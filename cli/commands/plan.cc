@@ -29,6 +29,7 @@ int PrintOffline(const Plan& plan, const DeviceKind& device, const Args& args, C
     if (args.Has("explain")) texts.Add(PlanExplain(plan, device));
     if (args.Has("program")) texts.Add(PlanProgram(plan));
     if (args.Has("schedule")) texts.Add(PlanSchedule(plan));
+    if (args.Has("grid")) texts.Add(PlanGrid(plan));
     if (args.Has("rank")) {
       const auto rank = args.GetInt("rank", 0, 0, static_cast<int64_t>(plan.ranks.size()) - 1);
       if (!rank.ok()) return Fail(rank.status(), context);
@@ -61,6 +62,7 @@ int PlanOnline(const JobSpec& spec, const Args& args, Context& context) {
   request.set_explain(args.Has("explain"));
   request.set_program(args.Has("program"));
   request.set_schedule(args.Has("schedule"));
+  request.set_grid(args.Has("grid"));
   Client client(CoordinatorAddress(args, context));
   const auto response = client.PlanJob(request);
   if (absl::IsInvalidArgument(response.status())) {
@@ -72,7 +74,7 @@ int PlanOnline(const JobSpec& spec, const Args& args, Context& context) {
     texts.Add(response->plan_json());
   } else {
     for (const std::string* text : {&response->explain_text(), &response->program_text(),
-                                    &response->schedule_text()}) {
+                                    &response->schedule_text(), &response->grid_text()}) {
       if (!text->empty()) texts.Add(*text);
     }
     if (texts.empty()) texts.Add(response->summary_text());
@@ -106,14 +108,17 @@ Command PlanCommand() {
           "JOB.yaml",
           "Show what a job would be: mesh, shards, memory, communication. Runs nothing.",
           "A fleet is a file, or the text itself: {device: h100, slices: 2, hosts_per_slice: 4,\n"
-          "devices_per_host: 8}. Devices: cpu, a100-80, h100, h200, b200.\n"
+          "devices_per_host: 8}. Devices: cpu, a100-80, h100, h200, b200. Times are predicted from\n"
+          "the program that would run and the speeds of the device; a fleet may give better ones:\n"
+          "flops, bytes_per_s, launch_us, ici: {gbyte_per_s, latency_us}, dcn: {...}.\n"
           "Exit code 7 when it does not fit or cannot be sharded so.\n"
           "With -o json, one object: mesh.axes, ranks, parameters, memory (bytes of each rank),\n"
-          "collectives (of one rank and step), reasons, fits.\n\n"
+          "collectives (of one rank and step), prediction (seconds), reasons, fits.\n\n"
           "Examples:\n"
           "  trireme plan job.yaml --fleet '{device: cpu, slices: 1, hosts_per_slice: 1, "
           "devices_per_host: 4}'\n"
           "  trireme plan job.yaml --fleet fleet.yaml --explain\n"
+          "  trireme plan job.yaml --fleet fleet.yaml --grid\n"
           "  trireme plan job.yaml --coordinator 127.0.0.1:7700 -o json\n",
           {CoordinatorFlag(),
            {"fleet", "FILE", "Plan offline for these devices.", 0, false, {}},
@@ -121,6 +126,7 @@ Command PlanCommand() {
            {"explain", "", "Why every shard and every collective is as it is.", 0, false, {}},
            {"program", "", "The program of every stage.", 0, false, {}},
            {"schedule", "", "The step of every stage.", 0, false, {}},
+           {"grid", "", "Stages x predicted time, and what each stage does in a step.", 0, false, {}},
            {"rank", "N", "What rank N holds.", 0, false, {}}},
           1,
           RunPlan};

@@ -20,18 +20,51 @@ constexpr int64_t kMaxSlices = 1 << 20;
 // rounded up.
 constexpr int64_t kGpuReserveBytes = int64_t{2} << 30;
 
+// What of a GPU's published peaks is reached: Calculon's tables (Isaev et al., SC 2023) give large
+// products 0.9 and more of the peak, small ones 0.1 to 0.6; memory 0.6 to 0.95; NVLink 0.65;
+// InfiniBand 0.9. Whole steps of published runs reach 0.4 to 0.55 in products.
+DeviceKind Gpu(const char* name, int64_t memory_bytes, const char* source, double peak_flops,
+               double peak_bytes_per_s, double nvlink_bytes_per_s, double nic_bytes_per_s) {
+  return {name,
+          memory_bytes,
+          kGpuReserveBytes,
+          source,
+          0.55 * peak_flops,
+          0.75 * peak_bytes_per_s,
+          4e-6,
+          {0.65 * nvlink_bytes_per_s, 5e-6},
+          {0.8 * nic_bytes_per_s, 2e-5},
+          "from published bf16 peaks"};
+}
+
+// One thread of a server's CPU (AVX2, 2.5 GHz), as tests/bench measures it: steps of small models
+// do 50 to 65 GFLOP a second of processor time; all_reduce of 64 MB between two processes moves 2.9
+// GB/s through shared memory and 1.6 GB/s through TCP on loopback.
+DeviceKind Cpu() {
+  return {"cpu",       0,
+          0,           "not limited by the plan: ranks share the host's memory",
+          6e10,        8e9,
+          2e-6,        {3e9, 5e-6},
+          {1e9, 3e-5}, "uncalibrated"};
+}
+
+// Peaks of products (bf16, dense), memory, NVLink (one direction) and one network adapter a GPU.
 const std::vector<DeviceKind>& DeviceKinds() {
   constexpr int64_t kGb = 1000000000;
   static const auto* const kinds = new std::vector<DeviceKind>{
-      {"cpu", 0, 0, "not limited by the plan: ranks share the host's memory"},
-      {"a100-80", int64_t{80} << 30, kGpuReserveBytes,
-       "NVIDIA A100 80GB Tensor Core GPU data sheet: 80 GB HBM2e; the driver reports 81920 MiB"},
-      {"h100", 80 * kGb, kGpuReserveBytes,
-       "NVIDIA H100 Tensor Core GPU data sheet (SXM5): 80 GB HBM3, read as 10^9 bytes"},
-      {"h200", 141 * kGb, kGpuReserveBytes,
-       "NVIDIA H200 Tensor Core GPU data sheet (SXM): 141 GB HBM3e, read as 10^9 bytes"},
-      {"b200", 180 * kGb, kGpuReserveBytes,
-       "NVIDIA HGX B200 data sheet: 180 GB HBM3e of 192 GB usable, read as 10^9 bytes"},
+      Cpu(),
+      Gpu("a100-80", int64_t{80} << 30,
+          "NVIDIA A100 80GB Tensor Core GPU data sheet: 80 GB HBM2e; the driver reports 81920 MiB",
+          312e12, 2.039e12, 300e9, 25e9),
+      Gpu("h100", 80 * kGb,
+          "NVIDIA H100 Tensor Core GPU data sheet (SXM5): 80 GB HBM3, read as 10^9 bytes", 989e12,
+          3.35e12, 450e9, 50e9),
+      Gpu("h200", 141 * kGb,
+          "NVIDIA H200 Tensor Core GPU data sheet (SXM): 141 GB HBM3e, read as 10^9 bytes", 989e12,
+          4.8e12, 450e9, 50e9),
+      Gpu("b200", 180 * kGb,
+          "NVIDIA HGX B200 data sheet: 180 GB HBM3e of 192 GB usable, read as 10^9 bytes", 2250e12,
+          7.7e12, 900e9, 50e9),
   };
   return *kinds;
 }
@@ -68,6 +101,42 @@ Status ReadOptionalInt(const ConfigNode& map, const std::string& path, const std
                        const IntRange& range, int64_t* out) {
   const ConfigNode* node = map.Find(key);
   return node == nullptr ? absl::OkStatus() : ReadInt(*node, JoinPath(path, key), range, out);
+}
+
+// `unit` turns what the file says into what *out holds.
+Status ReadSpeed(const ConfigNode& map, const std::string& path, const std::string& key,
+                 double unit, bool may_be_zero, double* out, bool* given) {
+  const ConfigNode* node = map.Find(key);
+  if (node == nullptr) return absl::OkStatus();
+  NumberRange range;
+  range.min = 0;
+  range.min_open = !may_be_zero;
+  RETURN_IF_ERROR(ReadNumber(*node, JoinPath(path, key), range, out));
+  *out *= unit;
+  *given = true;
+  return absl::OkStatus();
+}
+
+Status ReadLink(const ConfigNode& root, const std::string& key, LinkSpeed* link, bool* given) {
+  const ConfigNode* node = root.Find(key);
+  if (node == nullptr) return absl::OkStatus();
+  if (!node->is_map())
+    return Expected(*node, key, "a map such as {gbyte_per_s: 2.5, latency_us: 6}");
+  RETURN_IF_ERROR(RefuseUnknown(*node, key, {"gbyte_per_s", "latency_us"}));
+  RETURN_IF_ERROR(ReadSpeed(*node, key, "gbyte_per_s", 1e9, false, &link->bytes_per_s, given));
+  return ReadSpeed(*node, key, "latency_us", 1e-6, true, &link->latency_s, given);
+}
+
+// Speeds that the file gives take the place of the kind's.
+Status ReadSpeeds(const ConfigNode& root, DeviceKind* kind) {
+  bool given = false;
+  RETURN_IF_ERROR(ReadSpeed(root, "", "flops", 1, false, &kind->flops, &given));
+  RETURN_IF_ERROR(ReadSpeed(root, "", "bytes_per_s", 1, false, &kind->bytes_per_s, &given));
+  RETURN_IF_ERROR(ReadSpeed(root, "", "launch_us", 1e-6, true, &kind->launch_s, &given));
+  RETURN_IF_ERROR(ReadLink(root, "ici", &kind->ici, &given));
+  RETURN_IF_ERROR(ReadLink(root, "dcn", &kind->dcn, &given));
+  if (given) kind->speed_source = "speeds of the fleet file";
+  return absl::OkStatus();
 }
 
 StatusOr<std::vector<Host>> ReadHostList(const ConfigNode& list) {
@@ -185,8 +254,9 @@ StatusOr<Topology> ParseFleet(std::string_view text, std::string_view file) {
                     "a map such as {device: h100, slices: 2, hosts_per_slice: 4, "
                     "devices_per_host: 8}");
   }
-  RETURN_IF_ERROR(RefuseUnknown(
-      root, "", {"device", "slices", "hosts_per_slice", "devices_per_host", "hosts"}));
+  RETURN_IF_ERROR(RefuseUnknown(root, "",
+                                {"device", "slices", "hosts_per_slice", "devices_per_host", "hosts",
+                                 "flops", "bytes_per_s", "launch_us", "ici", "dcn"}));
   const ConfigNode* device = root.Find("device");
   if (device == nullptr) {
     return ConfigError(root.where, "device",
@@ -195,6 +265,7 @@ StatusOr<Topology> ParseFleet(std::string_view text, std::string_view file) {
   std::string kind_name;
   RETURN_IF_ERROR(ReadChoice(*device, "device", KindNames(), &kind_name));
   ASSIGN_OR_RETURN(DeviceKind kind, FindDeviceKind(kind_name));
+  RETURN_IF_ERROR(ReadSpeeds(root, &kind));
   const ConfigNode* list = root.Find("hosts");
   if (list == nullptr) {
     ASSIGN_OR_RETURN(std::vector<Host> hosts, ReadHostGrid(root));

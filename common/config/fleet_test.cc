@@ -59,6 +59,12 @@ TEST(ParseFleet, NamesPlacePathAndWayOut) {
       {"device: cpu\nhosts: [{name: a}, {name: a}]", "f:2: hosts: host a is there twice", "differ"},
       {"device: cpu\nhosts: [{name: a, devices: 2}, {name: b, slice: 1}]",
        "f:2: hosts: slice 0 has 2 devices but slice 1 has 1", "relabel"},
+      {"device: cpu\nflops: 0", "f:2: flops: expected a number > 0", "got 0"},
+      {"device: cpu\nlaunch_us: -1", "f:2: launch_us: expected a number", "got -1"},
+      {"device: cpu\nici: 3", "f:2: ici: expected a map such as {gbyte_per_s: 2.5", "got 3"},
+      {"device: cpu\ndcn: {gbytes_per_s: 3}", "f:2: dcn.gbytes_per_s: unknown key",
+       "did you mean dcn.gbyte_per_s?"},
+      {"device: cpu\ndcn: {latency_us: fast}", "f:2: dcn.latency_us: expected a number", "fast"},
       {"[1]", "f:1: expected a map such as", "got a list"},
   };
   for (const auto& [text, start, hint] : cases) {
@@ -80,6 +86,36 @@ TEST(FindDeviceKind, KnowsMemoryAndItsSource) {
   }
   const StatusOr<DeviceKind> unknown = FindDeviceKind("tpu");
   EXPECT_THAT(std::string(ToStd(unknown.status().message())), HasSubstr("cpu, a100-80, h100"));
+}
+
+// Every kind can be predicted with; those of data sheets promise less than the sheet's peaks.
+TEST(FindDeviceKind, KnowsSpeeds) {
+  for (const char* name : {"cpu", "a100-80", "h100", "h200", "b200"}) {
+    const DeviceKind kind = *FindDeviceKind(name);
+    for (const double speed : {kind.flops, kind.bytes_per_s, kind.launch_s, kind.ici.bytes_per_s,
+                               kind.ici.latency_s, kind.dcn.bytes_per_s, kind.dcn.latency_s}) {
+      EXPECT_GT(speed, 0) << name;
+    }
+    EXPECT_GT(kind.ici.bytes_per_s, kind.dcn.bytes_per_s) << name;
+  }
+  EXPECT_EQ(FindDeviceKind("cpu")->speed_source, "uncalibrated");
+  EXPECT_LT(FindDeviceKind("h100")->flops, 0.6 * 989e12);
+}
+
+TEST(ParseFleet, SpeedsOfTheFileTakeThePlaceOfTheKinds) {
+  const StatusOr<Topology> fleet = ParseFleet(
+      "{device: cpu, flops: 5e10, bytes_per_s: 9e9, launch_us: 1.5, ici: {gbyte_per_s: 2.5}, "
+      "dcn: {latency_us: 40}}",
+      "fleet.yaml");
+  ASSERT_TRUE(fleet.ok()) << fleet.status();
+  const DeviceKind defaults = *FindDeviceKind("cpu");
+  EXPECT_EQ(fleet->device.flops, 5e10);
+  EXPECT_EQ(fleet->device.bytes_per_s, 9e9);
+  EXPECT_DOUBLE_EQ(fleet->device.launch_s, 1.5e-6);
+  EXPECT_EQ(fleet->device.ici, (LinkSpeed{2.5e9, defaults.ici.latency_s}));
+  EXPECT_EQ(fleet->device.dcn.bytes_per_s, defaults.dcn.bytes_per_s);
+  EXPECT_DOUBLE_EQ(fleet->device.dcn.latency_s, 4e-5);
+  EXPECT_EQ(fleet->device.speed_source, "speeds of the fleet file");
 }
 
 TEST(MakeTopology, RefusesNothingAndEmptyHosts) {

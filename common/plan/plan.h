@@ -49,6 +49,46 @@ struct CollectivePlan {
   std::string tensor;
   std::string reason;
   int32_t stage = 0;
+  // Predicted, of a rank and step: beside computation, and while the rank stands still for it.
+  double hidden_s = 0;
+  double exposed_s = 0;
+  int32_t group = -1;  // index into the stage's groups; -1 = between stages
+};
+
+// Predicted seconds of one rank of a stage in a step: all of the step is one of compute, exposed
+// collectives, sends (messages between stages that travel) and waits (for other stages).
+struct StagePrediction {
+  double compute_s = 0;
+  double exposed_s = 0;
+  double hidden_s = 0;  // collectives beside computation: part of compute_s
+  double sends_s = 0;
+  double waits_s = 0;
+  double busy_s() const { return compute_s + exposed_s; }
+};
+
+struct PhaseTime {
+  int32_t stage = 0;
+  Phase phase = Phase::kForward;
+  int32_t chunk = 0;
+  double seconds = 0;  // of one execution
+};
+
+// Of one message between stages, or from chunk to chunk where both are the same.
+struct TransferTime {
+  int32_t from_stage = 0;
+  int32_t to_stage = 0;
+  bool gradient = false;
+  double seconds = 0;
+};
+
+// What a step should take; coordinator/planner/predict.h makes it from the program that runs.
+struct Prediction {
+  double step_s = 0;  // 0 = not predicted
+  double bubble = 0;  // part of all stages' time in which they do not run
+  std::vector<StagePrediction> stages;
+  std::vector<PhaseTime> phases;
+  std::vector<TransferTime> transfers;
+  std::string source;  // of the speeds it was made with: "uncalibrated"
 };
 
 // What a decision was and why; for `plan --explain`.
@@ -83,6 +123,7 @@ struct Plan {
   std::vector<MemoryPlan> memory;  // one a stage
   std::vector<CollectivePlan> collectives;
   std::vector<Reason> reasons;
+  Prediction prediction;
 
   int64_t num_stages() const { return static_cast<int64_t>(programs.size()); }
 };

@@ -12,6 +12,7 @@
 #include "coordinator/compiler/autodiff/autodiff.h"
 #include "coordinator/compiler/orders/order.h"
 #include "coordinator/compiler/passes/compile.h"
+#include "coordinator/planner/predict.h"
 #include "coordinator/planner/summary.h"
 #include "kernels/ops/rule.h"
 
@@ -316,6 +317,7 @@ StatusOr<Plan> PlanJob(const JobSpec& job, const Topology& topology) {
                           &plan));
   Summarize(topology.device.reserve_bytes, &plan);
   RETURN_IF_ERROR(CheckMemory(topology, plan));
+  Predict(topology, job.network, &plan);
   return plan;
 }
 

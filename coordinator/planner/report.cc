@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "coordinator/compiler/orders/grid.h"
+#include "coordinator/planner/predict.h"
 #include "coordinator/planner/report_text.h"
 #include "coordinator/planner/text_table.h"
 
@@ -106,12 +108,11 @@ Status CheckFits(const Plan& plan, const DeviceKind& device) {
     const MemoryPlan& memory = plan.memory[stage];
     const int64_t needed = memory.total + memory.reserve;
     if (needed <= device.memory_bytes) continue;
-    return ResourceExhausted("a rank of stage " + std::to_string(stage) + " needs " +
-                             HumanBytes(needed) + " (" + HumanBytes(memory.reserve) +
-                             " of it reserve) and " + device.name + " has " +
-                             HumanBytes(device.memory_bytes) + ": " +
-                             HumanBytes(needed - device.memory_bytes) + " too much; " +
-                             Advice(memory));
+    return ResourceExhausted(
+        "a rank of stage " + std::to_string(stage) + " needs " + HumanBytes(needed) + " (" +
+        HumanBytes(memory.reserve) + " of it reserve) and " + device.name + " has " +
+        HumanBytes(device.memory_bytes) + ": " + HumanBytes(needed - device.memory_bytes) +
+        " too much; " + Advice(memory));
   }
   return absl::OkStatus();
 }
@@ -126,6 +127,8 @@ std::string PlanSummary(const Plan& plan, const DeviceKind& device) {
           Count(run.num_microbatches, "microbatch", "microbatches") + " of " +
           Count(run.microbatch_size, "sequence") + "\n";
   text += "run        " + Count(run.steps, "step") + ", seed " + std::to_string(run.seed) + "\n";
+  const std::string predicted = PredictionText(plan);
+  if (!predicted.empty()) text += "predicted  " + predicted + "\n";
   text += "\nhosts\n" + HostsText(plan);
   text += "\nmemory of a rank\n" + MemoryTable(plan) + "  " + FitText(plan, device) + "\n";
   text += "\ncollectives of a rank and step\n" + GroupedCollectives(plan);
@@ -158,6 +161,24 @@ std::string PlanSchedule(const Plan& plan) {
     text += (stages.size() > 1 ? "stages " : "stage ") + RunsText(stages) + ": " + step + "\n";
   }
   return text;
+}
+
+std::string PlanGrid(const Plan& plan) {
+  // Shown in a unit in which a step is a number of few digits.
+  const double step = plan.prediction.step_s;
+  const double unit = step >= 1 ? 1 : step >= 1e-3 ? 1e-3 : 1e-6;
+  Timeline timeline = SimulateSchedules(plan.schedules, PredictedCosts(plan.prediction));
+  for (std::vector<ItemTimes>& items : timeline.items) {
+    for (ItemTimes& times : items) {
+      times.start /= unit;
+      times.met /= unit;
+      times.end /= unit;
+    }
+  }
+  GridOptions options;
+  options.unit = unit == 1 ? " s" : unit == 1e-3 ? " ms" : " us";
+  return ScheduleGrid(plan.schedules, timeline, options) + "\npredicted " + PredictionText(plan) +
+         "\n" + StageTimesTable(plan);
 }
 
 }  // namespace trireme

@@ -1,6 +1,8 @@
-// Ranks and memory are appended as text: they are the only parts that grow with the number of devices.
+// Ranks and memory are appended as text: they are the only parts that grow with the number of
+// devices.
 #include <map>
 
+#include "coordinator/planner/predict.h"
 #include "coordinator/planner/report.h"
 #include "nlohmann/json.hpp"
 
@@ -20,9 +22,8 @@ std::string Dump(const Json& json) {
 Json AxesJson(const Mesh& mesh) {
   Json axes = Json::array();
   for (const MeshAxis& axis : mesh.axes()) {
-    axes.push_back({{"name", axis.name},
-                    {"size", axis.size},
-                    {"fabric", std::string(Name(axis.fabric))}});
+    axes.push_back(
+        {{"name", axis.name}, {"size", axis.size}, {"fabric", std::string(Name(axis.fabric))}});
   }
   return Json{{"axes", axes}};
 }
@@ -96,9 +97,39 @@ Json CollectivesJson(const Plan& plan) {
                    {"count_per_step", collective.count_per_step},
                    {"tensor", collective.tensor},
                    {"reason", collective.reason},
-                   {"stage", collective.stage}});
+                   {"stage", collective.stage},
+                   {"hidden_s", collective.hidden_s},
+                   {"exposed_s", collective.exposed_s}});
   }
   return all;
+}
+
+Json PredictionJson(const Plan& plan) {
+  const Prediction& prediction = plan.prediction;
+  Json stages = Json::array();
+  for (size_t s = 0; s < prediction.stages.size(); ++s) {
+    const StagePrediction& one = prediction.stages[s];
+    stages.push_back({{"stage", s},
+                      {"busy_s", one.busy_s()},
+                      {"compute_s", one.compute_s},
+                      {"exposed_s", one.exposed_s},
+                      {"hidden_s", one.hidden_s},
+                      {"sends_s", one.sends_s},
+                      {"waits_s", one.waits_s}});
+  }
+  Json phases = Json::array();
+  for (const PhaseTime& one : prediction.phases) {
+    phases.push_back({{"stage", one.stage},
+                      {"phase", std::string(Name(one.phase))},
+                      {"chunk", one.chunk},
+                      {"seconds", one.seconds}});
+  }
+  return Json{{"step_s", prediction.step_s},
+              {"tokens_per_s", PredictedTokensPerSecond(plan)},
+              {"bubble", prediction.bubble},
+              {"source", prediction.source},
+              {"stages", stages},
+              {"phases", phases}};
 }
 
 // One element a line, so that a plan can be read and compared as text.
@@ -115,9 +146,8 @@ std::string PlanToJson(const Plan& plan, const DeviceKind& device) {
   for (const Reason& reason : plan.reasons) {
     reasons.push_back({{"code", reason.code}, {"text", reason.text}});
   }
-  const Json device_json = {{"name", device.name},
-                            {"memory", device.memory_bytes},
-                            {"reserve", device.reserve_bytes}};
+  const Json device_json = {
+      {"name", device.name}, {"memory", device.memory_bytes}, {"reserve", device.reserve_bytes}};
   std::string text = "{\"job\":" + Quote(plan.job_name) + ",\n\"device\":" + Dump(device_json) +
                      ",\n\"fits\":" + (CheckFits(plan, device).ok() ? "true" : "false") +
                      ",\n\"mesh\":" + Dump(AxesJson(plan.mesh)) +
@@ -126,6 +156,7 @@ std::string PlanToJson(const Plan& plan, const DeviceKind& device) {
   text += ",\n\"parameters\":[\n  " + Lines(ParametersJson(plan)) + "]";
   text += ",\n\"memory\":[\n  " + MemoryText(plan) + "]";
   text += ",\n\"collectives\":[\n  " + Lines(CollectivesJson(plan)) + "]";
+  text += ",\n\"prediction\":" + Dump(PredictionJson(plan));
   text += ",\n\"reasons\":[\n  " + Lines(reasons) + "]}\n";
   return text;
 }

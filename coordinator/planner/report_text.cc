@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <utility>
 
+#include "coordinator/planner/predict.h"
 #include "coordinator/planner/report.h"
 #include "coordinator/planner/text_table.h"
 
@@ -32,9 +34,9 @@ std::pair<std::string, int64_t> SplitLayer(const std::string& name) {
   for (size_t begin = 0; begin <= name.size();) {
     const size_t end = std::min(name.find('.', begin), name.size());
     const std::string part = name.substr(begin, end - begin);
-    const bool number = !part.empty() && part.size() < 10 &&
-                        std::all_of(part.begin(), part.end(),
-                                    [](unsigned char c) { return std::isdigit(c); });
+    const bool number =
+        !part.empty() && part.size() < 10 &&
+        std::all_of(part.begin(), part.end(), [](unsigned char c) { return std::isdigit(c); });
     if (!pattern.empty()) pattern += ".";
     if (number && layer < 0) {
       layer = std::stoll(part);
@@ -80,11 +82,19 @@ std::string ParameterTable(const Plan& plan, int32_t stage, int indent) {
   return table.ToText(indent);
 }
 
+// Nothing when the plan was not predicted.
+std::string HiddenText(const Plan& plan, const CollectivePlan& one) {
+  if (plan.prediction.step_s <= 0) return "";
+  return ", hidden " + HumanSeconds(one.hidden_s) + ", exposed " + HumanSeconds(one.exposed_s) +
+         " a step";
+}
+
 std::string CollectiveText(const Plan& plan, const CollectivePlan& one) {
   return "  " + StageText(plan, one.stage) + one.op + " of " + one.tensor + " over " +
          AxesText(one.axes) + " on " + std::string(Name(one.fabric)) + ", " +
          Count(one.count_per_step, "time") + " a step, " + HumanBytes(one.bytes_per_step) +
-         "\n      because " + (one.reason.empty() ? "the program asks for it" : one.reason) + "\n";
+         HiddenText(plan, one) + "\n      because " +
+         (one.reason.empty() ? "the program asks for it" : one.reason) + "\n";
 }
 
 std::string GroupLine(const Plan& plan, const Group& group, int64_t rank) {
@@ -115,8 +125,8 @@ std::string PoolTable(const StageProgram& program) {
     table.AddRow({std::string(Name(pool.pool)), std::to_string(pool.slots),
                   std::to_string(pool.bytes), std::to_string(program.PoolBytes(pool.pool))});
   }
-  table.AddRow({"arena", "1", std::to_string(program.ArenaBytes()),
-                std::to_string(program.ArenaBytes())});
+  table.AddRow(
+      {"arena", "1", std::to_string(program.ArenaBytes()), std::to_string(program.ArenaBytes())});
   return table.ToText(2);
 }
 
@@ -152,6 +162,38 @@ std::string MemoryTable(const Plan& plan) {
   return table.ToText(2);
 }
 
+std::string PredictionText(const Plan& plan) {
+  const Prediction& prediction = plan.prediction;
+  if (prediction.step_s <= 0) return "";
+  StagePrediction busiest;
+  for (const StagePrediction& stage : prediction.stages) {
+    if (stage.busy_s() > busiest.busy_s()) busiest = stage;
+  }
+  std::string text = "step " + HumanSeconds(prediction.step_s) + " (compute " +
+                     HumanSeconds(busiest.compute_s) + ", exposed transfers " +
+                     HumanSeconds(busiest.exposed_s + busiest.sends_s) + ", hidden " +
+                     HumanSeconds(busiest.hidden_s) + ")";
+  if (plan.num_stages() > 1) {
+    text += ", bubble " + std::to_string(std::lround(100 * prediction.bubble)) + " %";
+  }
+  text += ", " + ShortCount(PredictedTokensPerSecond(plan)) + " tok/s";
+  return prediction.source.empty() ? text : text + " (" + prediction.source + ")";
+}
+
+std::string StageTimesTable(const Plan& plan) {
+  TextTable table({"stage", "busy", "compute", "exposed", "hidden", "sends", "waits"});
+  const double step = plan.prediction.step_s;
+  for (size_t s = 0; s < plan.prediction.stages.size(); ++s) {
+    const StagePrediction& one = plan.prediction.stages[s];
+    const double part = step > 0 ? one.busy_s() / step : 0;
+    table.AddRow({std::to_string(s), std::to_string(std::lround(100 * part)) + " %",
+                  HumanSeconds(one.compute_s), HumanSeconds(one.exposed_s),
+                  HumanSeconds(one.hidden_s), HumanSeconds(one.sends_s),
+                  HumanSeconds(one.waits_s)});
+  }
+  return table.ToText(2);
+}
+
 std::string ReasonLines(const Plan& plan) {
   std::string text;
   for (const Reason& reason : plan.reasons) text += "  " + reason.code + "  " + reason.text + "\n";
@@ -159,13 +201,13 @@ std::string ReasonLines(const Plan& plan) {
 }
 
 std::string PlanExplain(const Plan& plan, const DeviceKind& device) {
-  std::string text = "mesh " + plan.mesh.ToText() + " of " +
-                     Count(plan.mesh.num_ranks(), "rank") + " on " + device.name + "\n";
+  std::string text = "mesh " + plan.mesh.ToText() + " of " + Count(plan.mesh.num_ranks(), "rank") +
+                     " on " + device.name + "\n";
   TextTable axes({"axis", "size", "fabric", "role"});
   for (int a = 0; a < plan.mesh.num_axes(); ++a) {
     const MeshAxis& axis = plan.mesh.axis(a);
-    axes.AddRow({axis.name, std::to_string(axis.size), std::string(Name(axis.fabric)),
-                 RoleOf(plan, a)});
+    axes.AddRow(
+        {axis.name, std::to_string(axis.size), std::string(Name(axis.fabric)), RoleOf(plan, a)});
   }
   text += axes.ToText(2);
   text += "\nparameters (names of layers that are alike share a line)\n";
@@ -173,6 +215,9 @@ std::string PlanExplain(const Plan& plan, const DeviceKind& device) {
   text += "\ncollectives of a rank and step\n";
   for (const CollectivePlan& one : plan.collectives) text += CollectiveText(plan, one);
   if (plan.collectives.empty()) text += "  none: every rank has all it needs\n";
+  if (plan.prediction.step_s > 0) {
+    text += "\npredicted " + PredictionText(plan) + "\n" + StageTimesTable(plan);
+  }
   text += "\ndecisions\n" + ReasonLines(plan);
   if (plan.reasons.empty()) text += "  none: everything is as the job file says\n";
   return text;
@@ -180,7 +225,8 @@ std::string PlanExplain(const Plan& plan, const DeviceKind& device) {
 
 StatusOr<std::string> PlanRank(const Plan& plan, int64_t rank) {
   if (rank < 0 || rank >= static_cast<int64_t>(plan.ranks.size())) {
-    return InvalidArgument("there is no rank " + std::to_string(rank) + "; this plan has ranks 0 to " +
+    return InvalidArgument("there is no rank " + std::to_string(rank) +
+                           "; this plan has ranks 0 to " +
                            std::to_string(static_cast<int64_t>(plan.ranks.size()) - 1));
   }
   const RankPlacement& place = plan.ranks[rank];
@@ -188,8 +234,8 @@ StatusOr<std::string> PlanRank(const Plan& plan, int64_t rank) {
                      std::to_string(place.device) + ", stage " + std::to_string(place.stage) + "\n";
   text += "coordinates";
   for (int a = 0; a < plan.mesh.num_axes(); ++a) {
-    text += (a > 0 ? ", " : " ") + plan.mesh.axis(a).name + " " +
-            std::to_string(place.coordinates[a]);
+    text +=
+        (a > 0 ? ", " : " ") + plan.mesh.axis(a).name + " " + std::to_string(place.coordinates[a]);
   }
   const StageProgram& program = plan.programs[place.stage];
   text += "\n\ngroups\n";

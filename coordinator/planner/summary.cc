@@ -89,7 +89,7 @@ void AddSends(const Plan& plan, const StageProgram& program, const StepSchedule&
                             axis.fabric,
                             bytes[gradient],
                             count[gradient],
-                            gradient ? "gradient of the residual stream" : "residual stream",
+                            gradient ? kSentGradient : kSentActivation,
                             "layers are split over " + axis.name,
                             program.stage});
   }
@@ -111,8 +111,14 @@ void SummarizeCollectives(Plan* plan) {
     for (const auto& [key, sums] : totals) {
       const auto& [op, group_index, tensor, reason] = key;
       const Group& group = program.groups[group_index];
-      CollectivePlan collective{op,          {},     group.fabric, sums.first,
-                                sums.second, tensor, reason,       program.stage};
+      CollectivePlan collective{.op = op,
+                                .fabric = group.fabric,
+                                .bytes_per_step = sums.first,
+                                .count_per_step = sums.second,
+                                .tensor = tensor,
+                                .reason = reason,
+                                .stage = program.stage,
+                                .group = group_index};
       for (const int32_t axis : group.axes) collective.axes.push_back(plan->mesh.axis(axis).name);
       plan->collectives.push_back(std::move(collective));
     }

@@ -8,6 +8,10 @@
 
 namespace trireme {
 
+// CollectivePlan::tensor of messages between stages.
+inline constexpr char kSentActivation[] = "residual stream";
+inline constexpr char kSentGradient[] = "gradient of the residual stream";
+
 // Fills parameters, memory and collectives from the programs and schedules.
 void Summarize(int64_t reserve_bytes, Plan* plan);
 

@@ -33,6 +33,39 @@ std::string HumanBytes(int64_t bytes) {
   return text;
 }
 
+namespace {
+
+// Three significant digits without an exponent; more where the whole part has more.
+std::string ThreeDigits(double value) {
+  char text[32];
+  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
+  std::string shown = text;
+  if (shown.find('.') == std::string::npos) return shown;
+  shown.erase(shown.find_last_not_of('0') + 1);
+  if (shown.back() == '.') shown.pop_back();
+  return shown;
+}
+
+}  // namespace
+
+std::string HumanSeconds(double seconds) {
+  if (seconds < 5e-10) return "0 s";
+  if (seconds < 999.5e-6) return ThreeDigits(seconds * 1e6) + " us";
+  if (seconds < 0.9995) return ThreeDigits(seconds * 1e3) + " ms";
+  return ThreeDigits(seconds) + " s";
+}
+
+std::string ShortCount(double count) {
+  static constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};
+  int unit = 0;
+  while (count >= 999.5 && unit < 4) {
+    count /= 1000;
+    ++unit;
+  }
+  return ThreeDigits(count) + kUnits[unit];
+}
+
 std::string RunsText(const std::vector<int64_t>& sorted) {
   std::string text;
   for (size_t begin = 0; begin < sorted.size();) {

@@ -6,6 +6,20 @@
 namespace trireme {
 namespace {
 
+TEST(HumanSeconds, HasThreeDigits) {
+  const std::pair<double, const char*> cases[] = {
+      {0, "0 s"},          {1e-12, "0 s"},     {2e-6, "2 us"},       {1.234e-5, "12.3 us"},
+      {0.0009996, "1 ms"}, {0.1234, "123 ms"}, {0.00315, "3.15 ms"}, {0.9999, "1 s"},
+      {4.5678, "4.57 s"},  {7890.1, "7890 s"}};
+  for (const auto& [seconds, text] : cases) EXPECT_EQ(HumanSeconds(seconds), text) << seconds;
+}
+
+TEST(ShortCount, HasThreeDigits) {
+  const std::pair<double, const char*> cases[] = {
+      {0, "0"}, {950, "950"}, {999.7, "1k"}, {12345, "12.3k"}, {4.561e6, "4.56M"}};
+  for (const auto& [count, text] : cases) EXPECT_EQ(ShortCount(count), text) << count;
+}
+
 TEST(HumanBytes, KeepsOneDecimalAndPicksTheUnit) {
   EXPECT_EQ(HumanBytes(0), "0 B");
   EXPECT_EQ(HumanBytes(1023), "1023 B");

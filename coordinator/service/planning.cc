@@ -88,6 +88,7 @@ StatusOr<v1::PlanJobResponse> PlanTexts(const JobSpec& job, const Topology& topo
   if (request.explain()) response.set_explain_text(PlanExplain(plan, topology.device));
   if (request.program()) response.set_program_text(PlanProgram(plan));
   if (request.schedule()) response.set_schedule_text(PlanSchedule(plan));
+  if (request.grid()) response.set_grid_text(PlanGrid(plan));
   return response;
 }
 
