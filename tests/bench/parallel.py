@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Times what parallel modes promise against what the plan predicts, on CPU ranks behind limited links.
 
-    parallel.py --bin build/bench/bin [--text FILE] [async] [slices] [compression]
+    parallel.py --bin build/bench/bin [--text FILE] [async] [prefetch] [slices] [compression]
 
 async        tensor parallelism over two workers behind a limited link: the step gets shorter by the transfer time that
              the plan calls hidden
+prefetch     FSDP over two workers behind a limited link: the same, for parameters gathered one block ahead
 slices       two slices of two ranks behind 100 Mbit/s: hierarchical gradients against flat ones, and the predicted ratio
 compression  300 steps over two slices: bytes over DCN and loss with bf16 and int8 beside none
 
@@ -26,7 +27,7 @@ model: {{type: llama, hidden_size: {hidden}, intermediate_size: {mlp}, num_hidde
 data: {{train: [{{path: {text}}}], tokenizer: bytes, sequence_length: {length}}}
 train: {{steps: {steps}, global_batch_size: {batch}, seed: 0}}
 optimizer: {{type: adamw, learning_rate: 2e-3, betas: [0.9, 0.95], weight_decay: 0.1, max_grad_norm: 1.0}}
-schedule: {{type: cosine, warmup: 20 steps, min_ratio: 0.1}}
+schedule: {{type: cosine, warmup: 10%, min_ratio: 0.1}}
 """
 
 
@@ -75,20 +76,31 @@ class Runner:
         return seconds
 
 
+def hidden_beside_saved(runner, name, job, slow, fast):
+    """Step seconds without and with overlap, and what the plan of the latter hides."""
+    plan = runner.plan(job, 2, 1, 1, fast)
+    seconds = runner.alternate(job, 2, 1, 1, [slow, fast])
+    saved = [s - f for s, f in zip(*seconds)]
+    hidden = plan["prediction"]["stages"][0]["hidden_s"]
+    return {"bench": name, "sync_s": statistics.median(seconds[0]), "async_s": statistics.median(seconds[1]),
+            "saved_s": statistics.median(saved), "saved_rounds_s": saved, "plan_hidden_s": hidden,
+            "plan_async_s": plan["prediction"]["step_s"],
+            "saved_over_hidden": round(statistics.median(saved) / hidden, 3)}
+
+
 def bench_async(runner):
-    job = runner.job(hidden=256, mlp=704, layers=4, length=128, batch=8, steps=8)
-    limit = "network.ici.mbit_per_s=1000"
-    base = ["mesh.axes={data: 1, model: 2}", limit]
+    # A rank's socket costs processor time too, which no plan knows of: the link is slow enough for it not to matter.
+    job = runner.job(hidden=1024, mlp=2816, layers=1, length=128, batch=8, steps=6)
+    base = ["mesh.axes={data: 1, model: 2}", "network.ici.mbit_per_s=200"]
     sync = base + ["tensor_parallel.mode=reduce_scatter"]
     overlapped = base + ["tensor_parallel={mode: reduce_scatter, async: true}"]
-    plan = runner.plan(job, 2, 1, 1, overlapped)
-    seconds = runner.alternate(job, 2, 1, 1, [sync, overlapped])
-    saved = [s - o for s, o in zip(*seconds)]
-    hidden = plan["prediction"]["hidden_s"]
-    return {"bench": "async", "link": limit, "sync_s": statistics.median(seconds[0]),
-            "async_s": statistics.median(seconds[1]), "saved_s": statistics.median(saved),
-            "saved_rounds_s": saved, "plan_hidden_s": hidden,
-            "saved_over_hidden": round(statistics.median(saved) / hidden, 3)}
+    return hidden_beside_saved(runner, "async", job, sync, overlapped)
+
+
+def bench_prefetch(runner):
+    job = runner.job(hidden=512, mlp=1408, layers=4, length=128, batch=16, steps=6)
+    base = ["mesh.axes={data: 2}", "network.ici.mbit_per_s=1000"]
+    return hidden_beside_saved(runner, "prefetch", job, base, base + ["zero.prefetch=true"])
 
 
 def bench_slices(runner):
@@ -121,7 +133,7 @@ def bench_compression(runner):
     return results
 
 
-BENCHES = {"async": bench_async, "slices": bench_slices, "compression": bench_compression}
+BENCHES = {"async": bench_async, "prefetch": bench_prefetch, "slices": bench_slices, "compression": bench_compression}
 
 
 def main():
