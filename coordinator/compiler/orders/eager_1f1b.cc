@@ -1,25 +1,13 @@
 // Eager 1F1B: 1F1B with twice the warm-up, so that a microbatch is ready before the gradient that
 // goes ahead of it and slow transfers hold nobody up. Zhuang et al. 2022, arXiv:2211.05322. At most
 // 2 (stages - 1 - stage) + 1 microbatches are in flight.
-#include <algorithm>
-
 #include "coordinator/compiler/orders/order.h"
 
 namespace trireme {
 namespace {
 
 std::vector<Action> Actions(const OrderInput& input) {
-  const int32_t warmup = std::min(input.num_microbatches, 2 * (input.num_stages - 1 - input.stage));
-  std::vector<Action> actions;
-  for (int32_t m = 0; m < warmup; ++m) actions.push_back({Phase::kForward, m});
-  for (int32_t m = warmup; m < input.num_microbatches; ++m) {
-    actions.push_back({Phase::kForward, m});
-    actions.push_back({Phase::kBackward, m - warmup});
-  }
-  for (int32_t m = input.num_microbatches - warmup; m < input.num_microbatches; ++m) {
-    actions.push_back({Phase::kBackward, m});
-  }
-  return actions;
+  return OneForwardOneBackward(input.num_microbatches, 2 * (input.num_stages - 1 - input.stage));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // The table of orders, and schedules from a name.
 #include "coordinator/compiler/orders/order.h"
 
+#include <algorithm>
+
 #include "coordinator/compiler/orders/exchange.h"
 #include "coordinator/compiler/orders/validate.h"
 
@@ -101,6 +103,20 @@ StatusOr<std::vector<StepSchedule>> BuildSchedules(std::string_view name, int32_
   ASSIGN_OR_RETURN(std::vector<StepSchedule> schedules, AddExchanges(actions, layout));
   RETURN_IF_ERROR(ValidateSchedules(schedules, layout));
   return schedules;
+}
+
+std::vector<Action> OneForwardOneBackward(int32_t num_microbatches, int32_t warmup) {
+  warmup = std::min(warmup, num_microbatches);
+  std::vector<Action> actions;
+  for (int32_t m = 0; m < warmup; ++m) actions.push_back({Phase::kForward, m});
+  for (int32_t m = warmup; m < num_microbatches; ++m) {
+    actions.push_back({Phase::kForward, m});
+    actions.push_back({Phase::kBackward, m - warmup});
+  }
+  for (int32_t m = num_microbatches - warmup; m < num_microbatches; ++m) {
+    actions.push_back({Phase::kBackward, m});
+  }
+  return actions;
 }
 
 Status CheckChunks(std::string_view order, const OrderInput& input, int32_t chunks) {

@@ -70,6 +70,10 @@ StatusOr<std::vector<StepSchedule>> BuildSchedules(std::string_view order, int32
 StatusOr<ScheduleLayout> OrderLayout(std::string_view order, int32_t num_stages,
                                      int32_t num_microbatches, int32_t chunks_per_stage = 0);
 
+// For orders: `warmup` forwards (or all there are), then a forward and a backward in turn, then the
+// backwards that are left.
+std::vector<Action> OneForwardOneBackward(int32_t num_microbatches, int32_t warmup);
+
 // For orders: kInvalidArgument unless num_chunks is `chunks`.
 Status CheckChunks(std::string_view order, const OrderInput& input, int32_t chunks);
 
