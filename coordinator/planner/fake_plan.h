@@ -34,6 +34,19 @@ inline ParameterPlan FakeParameter(std::string name, int32_t stage) {
   return {std::move(name), {64, 32}, "[mlp/model, embed]", {32, 32}, 2, stage};
 }
 
+// Both stages run for 31 ms and then wait for 2 ms.
+inline Prediction FakePrediction() {
+  Prediction prediction{.step_s = 0.033, .bubble = 2.0 / 33, .source = "uncalibrated"};
+  for (int32_t stage = 0; stage < 2; ++stage) {
+    prediction.stages.push_back({0.028, 0.003, 0.004, 0, 0.002});
+    prediction.phases.push_back({stage, Phase::kForward, 0, 0.010});
+    prediction.phases.push_back({stage, Phase::kBackward, 0, 0.020});
+    prediction.phases.push_back({stage, Phase::kUpdate1, 0, 0.001});
+  }
+  return prediction;
+}
+
+// Not predicted; FakePrediction() fits it.
 inline Plan FakePlan() {
   Plan plan;
   plan.job_name = "tiny";
@@ -56,7 +69,12 @@ inline Plan FakePlan() {
                                 "mlp is split over model (shared_mapping mlp: model)", stage});
   }
   plan.collectives.push_back({"all_reduce", {"stage"}, Fabric::kDcn, 512, 1, "wte", "", 1});
-  plan.run = {20, 16, 4, 4, 128, 0, 2048, {}};
+  plan.run = {.steps = 20,
+              .global_batch_size = 16,
+              .microbatch_size = 4,
+              .num_microbatches = 4,
+              .sequence_length = 128,
+              .expected_tokens = 2048};
   for (const char* name : {"wte", "layers.0.up", "layers.1.up"}) {
     plan.parameters.push_back(FakeParameter(name, 0));
   }

@@ -132,6 +132,19 @@ double LinkCosts::Latency(Way way, const std::vector<Edge>& edges, int64_t n) co
   return hops.empty() ? 0 : *std::max_element(hops.begin(), hops.end());
 }
 
+bool LinkCosts::MeetsLimit(const std::vector<Group>& groups, int32_t group, int32_t stage) {
+  if (!limited_) return false;
+  const auto [it, is_new] = meets_limit_.try_emplace({stage, group}, false);
+  if (!is_new) return it->second;
+  const std::vector<int64_t> ranks = RanksBeside(groups[group], stage);
+  for (const Edge& edge :
+       EdgesOf(Way::kRing, 0, GroupRanksOf(groups[group], mesh_, ranks.front()))) {
+    const Limit limit = HopOf(edge.from, edge.to).limit;
+    it->second = it->second || limit.bytes_per_s > 0 || limit.latency_s > 0;
+  }
+  return it->second;
+}
+
 TransferCost LinkCosts::Limited(Way way, int64_t shift, const Group& group, int32_t stage) const {
   std::vector<Edge> all;
   std::vector<Edge> own;
@@ -158,17 +171,18 @@ double LinkCosts::CollectiveSeconds(int32_t stage, const std::vector<Group>& gro
   if (n <= 1) return 0;
   int64_t bytes = CollectiveBytes(mesh_, group, instruction);
   int64_t shift = 0;
+  const bool limited = MeetsLimit(groups, instruction.group, stage);
   Way way = Way::kRing;
   if (instruction.op == kAllReduceOp) way = Way::kRingTwice;
   if (instruction.op == kAllToAllOp) way = Way::kEachToEach;
   if (instruction.op == kPermuteOp) {
     way = Way::kShift;
     shift = ((instruction.attrs.GetInt("shift") % n) + n) % n;
-  } else if (limited_ && WholeBytes(instruction) <= kSmallCallBytes) {
+  } else if (limited && WholeBytes(instruction) <= kSmallCallBytes) {
     way = Way::kAtOnce;
     if (instruction.op == kAllReduceOp) bytes = (n - 1) * WholeBytes(instruction);
   }
-  if (!limited_) return ClosedForm(way, n, group.fabric).Seconds(bytes);
+  if (!limited) return ClosedForm(way, n, group.fabric).Seconds(bytes);
   const auto [it, is_new] =
       known_.try_emplace({stage, instruction.group, way, shift}, TransferCost{});
   if (is_new) it->second = Limited(way, shift, group, stage);

@@ -69,6 +69,8 @@ class LinkCosts {
   TransferCost ClosedForm(Way way, int64_t n, Fabric fabric) const;
   // Ranks that take part in collectives of a group at the same time.
   std::vector<int64_t> RanksBeside(const Group& group, int32_t stage) const;
+  // Whether a ring of the group's ranks meets a limit.
+  bool MeetsLimit(const std::vector<Group>& groups, int32_t group, int32_t stage);
   TransferCost Limited(Way way, int64_t shift, const Group& group, int32_t stage) const;
   // What `edges` cost when `all` (which holds them) are under way.
   double SecondsPerByte(const std::vector<Edge>& edges, const std::vector<Edge>& all) const;
@@ -81,6 +83,7 @@ class LinkCosts {
   bool limited_ = false;
   std::vector<int32_t> host_of_rank_;
   std::vector<int64_t> slice_of_host_;
+  std::map<std::pair<int32_t, int32_t>, bool> meets_limit_;  // (stage, group)
   std::map<std::tuple<int32_t, int32_t, Way, int64_t>, TransferCost> known_;
 };
 

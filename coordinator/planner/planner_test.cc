@@ -196,13 +196,7 @@ TEST(PlanJob, ProgramIsGolden) {
 
 // Llama 3.1 405B on 16,384 H100: planned like any other job, on one thread, in seconds at most.
 TEST(PlanJob, Plans405B) {
-  const JobSpec job = SmallJob({"model.hidden_size=16384", "model.intermediate_size=53248",
-                                "model.num_hidden_layers=126", "model.num_attention_heads=128",
-                                "model.num_key_value_heads=8", "model.vocab_size=128256",
-                                "model.max_position_embeddings=8192", "data.sequence_length=8192",
-                                "train.global_batch_size=2048", "train.microbatch_size=1",
-                                "train.remat=block", "mesh.axes={stage: 16, data: 128, model: 8}",
-                                "mesh.compute_mapping.residual/position=model"});
+  const JobSpec job = Job405B();
   const StatusOr<Topology> fleet = ParseFleet(
       "{device: h100, slices: 1, hosts_per_slice: 2048, devices_per_host: 8}", "fleet.yaml");
   ASSERT_TRUE(fleet.ok()) << fleet.status();

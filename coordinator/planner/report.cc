@@ -164,8 +164,15 @@ std::string PlanSchedule(const Plan& plan) {
 }
 
 std::string PlanGrid(const Plan& plan) {
-  // Shown in a unit in which a step is a number of few digits.
   const double step = plan.prediction.step_s;
+  if (step <= 0) {
+    const bool splits = std::any_of(
+        plan.programs.begin(), plan.programs.end(),
+        [](const StageProgram& program) { return !program.chunks[0].weight_grad.empty(); });
+    return ScheduleGrid(plan.schedules, SimulateSchedules(plan.schedules, EqualCosts(splits))) +
+           "not predicted: drawn with equal costs\n";
+  }
+  // Shown in a unit in which a step is a number of few digits.
   const double unit = step >= 1 ? 1 : step >= 1e-3 ? 1e-3 : 1e-6;
   Timeline timeline = SimulateSchedules(plan.schedules, PredictedCosts(plan.prediction));
   for (std::vector<ItemTimes>& items : timeline.items) {

@@ -53,7 +53,8 @@ std::string PlanProgram(const Plan& plan);
 // Every stage's step, with its legend; stages with the same text share a line.
 std::string PlanSchedule(const Plan& plan);
 
-// Stages x time as predicted, with its legend, and below it what each stage does in a step.
+// Stages x time as predicted, with its legend, and below it what each stage does in a step. A plan
+// that is not predicted is drawn with equal costs.
 std::string PlanGrid(const Plan& plan);
 
 }  // namespace trireme

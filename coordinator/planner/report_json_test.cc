@@ -30,8 +30,24 @@ TEST(PlanToJson, HasThePromisedKeys) {
       R"({"rank":2,"params":4096,"grads":4096,"optimizer":8192,"activations":3072,"total":19456,"reserve":1024})");
   EXPECT_EQ(
       json["collectives"][0].dump(),
-      R"j({"op":"all_reduce","axes":["model"],"fabric":"ici","bytes_per_step":65536,"count_per_step":4,"tensor":"attention out","reason":"heads are split over model (shared_mapping heads: model)","stage":0})j");
+      R"j({"op":"all_reduce","axes":["model"],"fabric":"ici","bytes_per_step":65536,"count_per_step":4,"tensor":"attention out","reason":"heads are split over model (shared_mapping heads: model)","stage":0,"hidden_s":0.0,"exposed_s":0.0})j");
   EXPECT_EQ(json["reasons"][0]["code"], "VOCAB_PADDED");
+}
+
+TEST(PlanToJson, HasThePrediction) {
+  Plan plan = FakePlan();
+  EXPECT_EQ(Json::parse(PlanToJson(plan, kCpu))["prediction"]["step_s"], 0.0);
+  plan.prediction = FakePrediction();
+  const Json json = Json::parse(PlanToJson(plan, kCpu))["prediction"];
+  EXPECT_EQ(json["step_s"], 0.033);
+  EXPECT_DOUBLE_EQ(json["tokens_per_s"].get<double>(), 2048 / 0.033);
+  EXPECT_EQ(json["bubble"], 2.0 / 33);
+  EXPECT_EQ(json["source"], "uncalibrated");
+  EXPECT_EQ(
+      json["stages"][1].dump(),
+      R"({"stage":1,"busy_s":0.031,"compute_s":0.028,"exposed_s":0.003,"hidden_s":0.004,"sends_s":0.0,"waits_s":0.002})");
+  EXPECT_EQ(json["phases"].size(), 6u);
+  EXPECT_EQ(json["phases"][4].dump(), R"({"stage":1,"phase":"B","chunk":0,"seconds":0.02})");
 }
 
 TEST(PlanToJson, SaysWhenItDoesNotFit) {

@@ -87,5 +87,30 @@ TEST(PlanSchedule, JoinsStagesThatDoTheSame) {
   EXPECT_THAT(PlanSchedule(plan), HasSubstr("\nstage 0: F0 B0 U1\nstage 1: F0 B0\n"));
 }
 
+TEST(PlanSummary, SaysWhatIsPredicted) {
+  Plan plan = FakePlan();
+  plan.prediction = FakePrediction();
+  EXPECT_THAT(PlanSummary(plan, {"cpu", 0, 0, ""}),
+              HasSubstr("run        20 steps, seed 0\n"
+                        "predicted  step 33 ms (compute 28 ms, exposed transfers 3 ms, hidden 4 "
+                        "ms), bubble 6 %, 62.1k tok/s (uncalibrated)\n\n"));
+}
+
+TEST(PlanGrid, DrawsThePredictedStep) {
+  Plan plan = FakePlan();
+  plan.prediction = FakePrediction();
+  EXPECT_THAT(PlanGrid(FakePlan()), HasSubstr("\nnot predicted: drawn with equal costs\n"));
+  const std::string text = PlanGrid(plan);
+  EXPECT_THAT(text, HasSubstr("stage 0 | F0-"));
+  EXPECT_THAT(text, HasSubstr("stage 1 | F0-"));
+  EXPECT_THAT(text, HasSubstr(" ms; F forward"));
+  EXPECT_THAT(text, HasSubstr(R"(
+predicted step 33 ms (compute 28 ms, exposed transfers 3 ms, hidden 4 ms), bubble 6 %, 62.1k tok/s (uncalibrated)
+  stage  busy  compute  exposed  hidden  sends  waits
+      0  94 %    28 ms     3 ms    4 ms    0 s   2 ms
+      1  94 %    28 ms     3 ms    4 ms    0 s   2 ms
+)"));
+}
+
 }  // namespace
 }  // namespace trireme

@@ -52,6 +52,29 @@ TEST(PlanExplain, SaysSoWhenThereIsNothingToSay) {
   EXPECT_THAT(text, HasSubstr("none: everything is as the job file says"));
 }
 
+TEST(PlanExplain, SaysWhatIsHiddenAndWhatExposed) {
+  Plan plan = FakePlan();
+  plan.prediction = FakePrediction();
+  plan.collectives[0].hidden_s = 0.0031;
+  plan.collectives[1].exposed_s = 0.00025;
+  const std::string text = PlanExplain(plan, kCpu);
+  EXPECT_THAT(text, HasSubstr("4 times a step, 64.0 KiB, hidden 3.1 ms, exposed 0 s a step\n"));
+  EXPECT_THAT(text, HasSubstr("2 times a step, 32.0 KiB, hidden 0 s, exposed 250 us a step\n"));
+  EXPECT_THAT(text, HasSubstr("\npredicted step 33 ms (compute 28 ms"));
+}
+
+TEST(PredictionText, IsOfTheBusiestStageAndLeavesOutTheBubbleOfOne) {
+  Plan plan = FakePlan();
+  EXPECT_EQ(PredictionText(plan), "") << "not predicted";
+  plan.prediction = FakePrediction();
+  plan.prediction.stages[1] = {0.030, 0, 0, 0.002, 0.001};
+  EXPECT_THAT(PredictionText(plan), HasSubstr("compute 28 ms"));
+  plan.prediction.stages[1].compute_s = 0.032;
+  EXPECT_THAT(PredictionText(plan), HasSubstr("compute 32 ms, exposed transfers 2 ms, hidden 0 s"));
+  plan.programs.pop_back();
+  EXPECT_THAT(PredictionText(plan), testing::Not(HasSubstr("bubble")));
+}
+
 TEST(PlanRank, ShowsWhatARankHolds) {
   const auto text = PlanRank(FakePlan(), 3);
   ASSERT_TRUE(text.ok());

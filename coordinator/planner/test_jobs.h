@@ -25,6 +25,17 @@ train: {steps: 4, global_batch_size: 8, microbatch_size: 2, seed: 3}
   return job.value_or(JobSpec{});
 }
 
+// Llama 3.1 405B on 16,384 ranks: stage 16, data 128, model 8.
+inline JobSpec Job405B() {
+  return SmallJob({"model.hidden_size=16384", "model.intermediate_size=53248",
+                   "model.num_hidden_layers=126", "model.num_attention_heads=128",
+                   "model.num_key_value_heads=8", "model.vocab_size=128256",
+                   "model.max_position_embeddings=8192", "data.sequence_length=8192",
+                   "train.global_batch_size=2048", "train.microbatch_size=1", "train.remat=block",
+                   "mesh.axes={stage: 16, data: 128, model: 8}",
+                   "mesh.compute_mapping.residual/position=model"});
+}
+
 inline Topology Devices(int64_t per_slice, const std::string& kind = "cpu", int64_t slices = 1) {
   const StatusOr<DeviceKind> device = FindDeviceKind(kind);
   EXPECT_TRUE(device.ok()) << device.status();

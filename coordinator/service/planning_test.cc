@@ -61,6 +61,10 @@ TEST(PlanTexts, GivesOnlyWhatWasAskedFor) {
   EXPECT_THAT(texts->plan_json(), ::testing::HasSubstr("\"mesh\""));
   EXPECT_FALSE(texts->schedule_text().empty());
   EXPECT_TRUE(texts->program_text().empty());
+  EXPECT_TRUE(texts->grid_text().empty());
+  request.set_grid(true);
+  EXPECT_THAT(PlanTexts(*spec, *topology, request, TestPlanner())->grid_text(),
+              ::testing::HasSubstr("stage 0 | "));
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ class Grid {
            static_cast<int32_t>(item) == options_.mark_item;
   }
   void ChooseColumns();
+  int64_t Columns() const;  // of the longest line
   std::vector<Cell> Cells(size_t stage) const;
   // Columns [first, last) of a stage.
   std::string Line(const std::vector<Cell>& cells, int64_t first, int64_t last) const;
@@ -75,6 +76,17 @@ void Grid::ChooseColumns() {
   const double median = durations[durations.size() / 2];
   const double fits = end / static_cast<double>(max_columns_);
   unit_ = fits <= median ? std::max(fits, shortest) : std::max(shortest, median / 4);
+  // Short items, a column each, may push the end out by a few columns.
+  for (int i = 0; i < 12 && fits <= median && Columns() > max_columns_; ++i) unit_ *= 1.02;
+}
+
+int64_t Grid::Columns() const {
+  int64_t columns = 0;
+  for (size_t s = 0; s < schedules_.size(); ++s) {
+    const std::vector<Cell> cells = Cells(s);
+    if (!cells.empty()) columns = std::max(columns, cells.back().end);
+  }
+  return columns;
 }
 
 std::vector<Cell> Grid::Cells(size_t stage) const {

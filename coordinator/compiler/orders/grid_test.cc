@@ -58,6 +58,19 @@ TEST(Grid, ShortItemsKeepAColumnWhereTheGridFits) {
   EXPECT_NE(lines[1].find(" s;"), std::string::npos);
 }
 
+// U1 and U2 are short and take a column each: the other columns make room for them.
+TEST(Grid, ShortItemsDoNotPushTheEndOffThePage) {
+  const Simulated run = Simulate("1f1b", 2, 4);
+  ScheduleCosts costs = EqualCosts(false);
+  costs.run = [equal = costs.run](int32_t stage, Phase phase, int32_t chunk) {
+    return phase == Phase::kUpdate1 || phase == Phase::kUpdate2 ? 0.01 : equal(stage, phase, chunk);
+  };
+  const Timeline timeline = SimulateSchedules(run.schedules, costs);
+  const std::string text = ScheduleGrid(run.schedules, timeline);
+  EXPECT_EQ(text.find("cut:"), std::string::npos) << text;
+  EXPECT_NE(text.find("U1 U2"), std::string::npos) << text;
+}
+
 TEST(Grid, TransfersShow) {
   const Simulated run = Simulate("gpipe", 2, 1);
   ScheduleCosts costs = EqualCosts(false);
