@@ -13,6 +13,7 @@
 #include "coordinator/compiler/orders/order.h"
 #include "coordinator/compiler/passes/compile.h"
 #include "coordinator/planner/predict.h"
+#include "coordinator/planner/report.h"
 #include "coordinator/planner/summary.h"
 #include "kernels/ops/rule.h"
 
@@ -267,26 +268,6 @@ Status Compile(const JobSpec& job, const Mapping& mapping, const Roles& roles,
   return absl::OkStatus();
 }
 
-Status CheckMemory(const Topology& topology, const Plan& plan) {
-  const int64_t limit = topology.device.memory_bytes;
-  if (limit <= 0) return absl::OkStatus();
-  for (size_t s = 0; s < plan.memory.size(); ++s) {
-    const MemoryPlan& memory = plan.memory[s];
-    const int64_t need = memory.total + memory.reserve;
-    if (need <= limit) continue;
-    return ResourceExhausted(
-        "a rank of stage " + std::to_string(s) + " needs " + std::to_string(need) +
-        " bytes (params " + std::to_string(memory.params) + ", grads " +
-        std::to_string(memory.grads) + ", optimizer " + std::to_string(memory.optimizer) +
-        ", activations " + std::to_string(memory.activations) + ", reserve " +
-        std::to_string(memory.reserve) + ") but " + topology.device.name + " has " +
-        std::to_string(limit) + ", " + std::to_string(need - limit) +
-        " too few; try more model, data or stage ranks, a smaller train.microbatch_size, "
-        "or train.remat: block");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 StatusOr<Plan> PlanJob(const JobSpec& job, const Topology& topology) {
@@ -316,7 +297,7 @@ StatusOr<Plan> PlanJob(const JobSpec& job, const Topology& topology) {
                           {Purpose::kTrain, run.microbatch_size * roles.replicas, position},
                           &plan));
   Summarize(topology.device.reserve_bytes, &plan);
-  RETURN_IF_ERROR(CheckMemory(topology, plan));
+  RETURN_IF_ERROR(CheckFits(plan, topology.device));
   Predict(topology, job.network, &plan);
   return plan;
 }

@@ -14,6 +14,8 @@ struct Case {
   int slices = 1;
 };
 
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
 // Two workers of one device, so that everything travels over TCP between two ranks.
 class SentBytes : public testing::TestWithParam<Case> {};
 

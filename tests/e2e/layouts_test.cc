@@ -20,6 +20,8 @@ struct Layout {
   int slices = 1;
 };
 
+void PrintTo(const Layout& layout, std::ostream* out) { *out << layout.name; }
+
 std::vector<StepLineJson> RunLayout(const CliFolder& folder, const Layout& layout) {
   std::vector<std::string> words = {"run",
                                     folder.Write("job.yaml", layout.job),
