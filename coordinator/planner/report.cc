@@ -109,8 +109,10 @@ Status CheckFits(const Plan& plan, const DeviceKind& device) {
     const int64_t needed = memory.total + memory.reserve;
     if (needed <= device.memory_bytes) continue;
     return ResourceExhausted(
-        "a rank of stage " + std::to_string(stage) + " needs " + HumanBytes(needed) + " (" +
-        HumanBytes(memory.reserve) + " of it reserve) and " + device.name + " has " +
+        "a rank of stage " + std::to_string(stage) + " needs " + HumanBytes(needed) + " (params " +
+        HumanBytes(memory.params) + ", grads " + HumanBytes(memory.grads) + ", optimizer " +
+        HumanBytes(memory.optimizer) + ", activations " + HumanBytes(memory.activations) +
+        ", reserve " + HumanBytes(memory.reserve) + ") and " + device.name + " has " +
         HumanBytes(device.memory_bytes) + ": " + HumanBytes(needed - device.memory_bytes) +
         " too much; " + Advice(memory));
   }

@@ -114,6 +114,38 @@ TEST_P(Layouts, EqualOneRank) {
   EXPECT_LT(one.losses[kSteps - 1], one.losses[0] * 1.2);
 }
 
+// What is split by rows is the same arithmetic in blocks, and sums go around the ring in the order
+// of a reduce_scatter: the forward is bit-equal, and with it the gradients of the head. Further
+// back sums of several products are added up as they come, without rounding each first.
+TEST(AsyncTensorParallel, EqualsSynchronousBitForBit) {
+  for (const int64_t n : {2, 4}) {
+    for (const char* const chunks : {"1", "2"}) {
+      std::vector<Training> trainings;
+      for (const char* const async : {"false", "true"}) {
+        const LayoutCase layout = {"async",
+                                   "mesh.axes={model: " + std::to_string(n) +
+                                       "}; tensor_parallel={mode: reduce_scatter, async: " + async +
+                                       ", chunks: " + chunks + "}",
+                                   "llama", n};
+        const StatusOr<JobSpec> job = LayoutJob(layout);
+        ASSERT_TRUE(job.ok()) << job.status();
+        StatusOr<Training> training = Train(*job, *LayoutTopology(layout));
+        ASSERT_TRUE(training.ok()) << training.status();
+        trainings.push_back(*std::move(training));
+      }
+      const Training& sync = trainings[0];
+      const Training& async = trainings[1];
+      EXPECT_EQ(sync.losses[0], async.losses[0]) << n << " ranks";
+      for (const auto& [name, grad] : sync.grads) {
+        EXPECT_LT(RelativeDifference(async.grads.at(name), grad, sync.grad_norms[0]), 1e-5) << name;
+      }
+      for (const char* const name : {"lm_head.weight", "model.norm.weight"}) {
+        EXPECT_EQ(sync.grads.at(name), async.grads.at(name)) << name << " on " << n << " ranks";
+      }
+    }
+  }
+}
+
 // Compressed gradients are not equal but near, and the error that rounding leaves does not pile up.
 TEST(CompressedLayouts, TrainNearOneRank) {
   for (const char* const format : {"bf16", "int8"}) {
