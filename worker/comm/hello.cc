@@ -68,7 +68,7 @@ HelloReply MakeReply(const Status& status) {
   HelloReply reply{};
   memcpy(reply.magic, kMagic, sizeof(kMagic));
   reply.accepted = status.ok() ? 1 : 0;
-  const std::string_view text = ToStd(status.message());
+  const std::string text(ToStd(status.message()));  // a view of nothing may have no address
   memcpy(reply.text, text.data(), std::min(text.size(), sizeof(reply.text) - 1));
   return reply;
 }

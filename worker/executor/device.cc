@@ -38,16 +38,19 @@ class CpuDevice final : public Device {
     return blocks_.back().get();
   }
 
+  // Nothing may be at no address: memcpy wants one even for 0 bytes.
   void CopyIn(void* device_to, const void* host_from, int64_t bytes) override {
-    std::memcpy(device_to, host_from, bytes);
+    if (bytes > 0) std::memcpy(device_to, host_from, bytes);
   }
   void CopyOut(void* host_to, const void* device_from, int64_t bytes) override {
-    std::memcpy(host_to, device_from, bytes);
+    if (bytes > 0) std::memcpy(host_to, device_from, bytes);
   }
   void Copy(void* device_to, const void* device_from, int64_t bytes) override {
-    std::memmove(device_to, device_from, bytes);
+    if (bytes > 0) std::memmove(device_to, device_from, bytes);
   }
-  void FillZero(void* device_to, int64_t bytes) override { std::memset(device_to, 0, bytes); }
+  void FillZero(void* device_to, int64_t bytes) override {
+    if (bytes > 0) std::memset(device_to, 0, bytes);
+  }
   Stream& stream() override { return stream_; }
 
  private:
