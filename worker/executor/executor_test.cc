@@ -161,6 +161,52 @@ TEST(Executor, MapsEveryCollective) {
   for (const Status& status : RunRanks(2, Transport::kShm, run)) EXPECT_TRUE(status.ok()) << status;
 }
 
+// A gather and a pass around the ring run beside a kernel; what reads them waits.
+TEST(Executor, AsyncCollectivesAreWaitedFor) {
+  for (const Transport transport : kTransports) {
+    const std::vector<Status> results = RunRanks(2, transport, [](Communicator& comm) -> Status {
+      RankProgram program;
+      program.mesh = *Mesh::Create({{"model", 2}});
+      program.program.pools = {{Pool::kScratch, 512, 1}};
+      program.program.groups = {{.axes = {0}}};
+      auto at = [](int64_t offset, int64_t count) -> Operand {
+        return {{Pool::kScratch, offset}, {count}};
+      };
+      ProgramBuilder builder(program);
+      const auto start = [&](const char* op, const Attrs& attrs, Operand in, Operand out) {
+        Instruction& instruction = builder.Add(Phase::kInit, op, attrs, {in}, {out});
+        instruction.group = 0;
+        instruction.async = true;
+      };
+      const Attrs twice = {{"factor", 2.0}};
+      start("all_gather", {}, at(0, 2), at(64, 4));
+      start("permute", {{"shift", int64_t{1}}}, at(0, 2), at(128, 2));
+      builder.Add(Phase::kInit, "scale", twice, {at(0, 2)}, {at(192, 2)});  // beside both
+      builder.Add(Phase::kInit, "scale", twice, {at(64, 4)}, {at(256, 4)});
+      builder.Add(Phase::kInit, "scale", twice, {at(128, 2)}, {at(0, 2)});  // over what was sent
+      ExpectValid(program);
+      const auto device = MakeCpuDevice(1);
+      ASSIGN_OR_RETURN(const auto executor, Executor::Create(program, comm.rank(), &comm, *device));
+      TraceRecorder trace(comm.rank());
+      executor->SetTrace(&trace);
+      for (int round = 0; round < 20; ++round) {
+        const bool first = comm.rank() == 0;
+        const float own[] = {first ? 1.0f : 11.0f, first ? 2.0f : 12.0f};
+        executor->Write({Pool::kScratch, 0}, 0, own, sizeof(own));
+        RETURN_IF_ERROR(executor->Init());
+        EXPECT_THAT(ReadFloats(*executor, {Pool::kScratch, 256}, 0, 4), ElementsAre(2, 4, 22, 24));
+        EXPECT_THAT(ReadFloats(*executor, {Pool::kScratch, 192}, 0, 2),
+                    first ? ElementsAre(2, 4) : ElementsAre(22, 24));
+        EXPECT_THAT(ReadFloats(*executor, {Pool::kScratch, 0}, 0, 2),
+                    first ? ElementsAre(22, 24) : ElementsAre(2, 4));
+      }
+      EXPECT_EQ(trace.events().size(), 20u * 5);
+      return absl::OkStatus();
+    });
+    for (const Status& status : results) EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
 // Stage 0 sends 3x; stage 1 makes -1 times it its gradient and sends that back.
 RankProgram PipelineProgram(int32_t stage) {
   RankProgram program;
