@@ -79,13 +79,19 @@ class Trainer {
     const bool traced = InTrace(steps_done_);
     executor_->SetTrace(traced ? &trace_ : nullptr);
     const CommBytes before = BytesSent();
-    ASSIGN_OR_RETURN(const StepResult result, executor_->RunStep(steps_done_, source));
+    const StatusOr<StepResult> ran = executor_->RunStep(steps_done_, source);
+    if (!ran.ok()) {
+      if (traced) (void)WriteTrace();  // what went wrong first is what is told
+      return ran.status();
+    }
+    const StepResult& result = *ran;
     ++steps_done_;
     const CommBytes after = BytesSent();
-    if (traced && !InTrace(steps_done_)) RETURN_IF_ERROR(WriteTrace());
     tokens_seen_ += result.tokens;
-    if (options_.rank != ReportingRank(program_)) return absl::OkStatus();
     const std::chrono::duration<double> duration = Clock::now() - start;
+    // After every step of it, so that a job that ends in the middle leaves what there is.
+    if (traced) RETURN_IF_ERROR(WriteTrace());
+    if (options_.rank != ReportingRank(program_)) return absl::OkStatus();
     return events_.step(
         {steps_done_, result, duration.count(), {after.ici - before.ici, after.dcn - before.dcn}});
   }

@@ -119,6 +119,19 @@ TEST_F(TrainerTest, WritesDownTheStepsAsked) {
   EXPECT_EQ(updates % 2, 0u) << "the same calls in two steps";
 }
 
+TEST_F(TrainerTest, AJobThatStopsEarlyLeavesItsTrace) {
+  const RankProgram program = CountingProgram(1, /*steps=*/9);
+  Told told;
+  options_.trace_path = folder_.File("trace");
+  options_.trace_first_step = 0;
+  options_.trace_steps = 5;
+  ASSERT_TRUE(Train(options_, program, nullptr, Record(told, [] { return true; })).ok());
+  EXPECT_EQ(told.steps.size(), 1u);
+  std::ifstream file(folder_.File("trace") + "/rank-00000.trace.json");
+  const std::string json((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  EXPECT_NE(json.find("U2"), std::string::npos) << json;
+}
+
 TEST_F(TrainerTest, AllRanksStopAfterTheSameStep) {
   const RankProgram program = CountingProgram(2, /*steps=*/1000);
   Told told;
