@@ -53,6 +53,12 @@ std::vector<ResolvedInstruction> Resolve(const StageProgram& program, Phase phas
   return resolved;
 }
 
+int64_t GroupSize(const Group& group, const Mesh& mesh) {
+  const int64_t all = mesh.GroupSize({group.axes.begin(), group.axes.end()});
+  if (group.members.empty()) return all;
+  return all / mesh.axis(group.axes[0]).size * static_cast<int64_t>(group.members.size());
+}
+
 std::vector<int32_t> GroupRanksOf(const Group& group, const Mesh& mesh, int64_t rank) {
   const std::vector<int> axes(group.axes.begin(), group.axes.end());
   std::vector<int32_t> ranks;

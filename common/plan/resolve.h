@@ -34,6 +34,9 @@ struct ResolvedInstruction {
 std::vector<ResolvedInstruction> Resolve(const StageProgram& program, Phase phase, int chunk,
                                          const Mesh& mesh, int64_t rank);
 
+// How many ranks a group has.
+int64_t GroupSize(const Group& group, const Mesh& mesh);
+
 // Ranks of `group` that contain `rank`, in group order.
 std::vector<int32_t> GroupRanksOf(const Group& group, const Mesh& mesh, int64_t rank);
 

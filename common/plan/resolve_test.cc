@@ -37,6 +37,8 @@ TEST(GroupRanksOf, MembersRestrictTheFirstAxis) {
   EXPECT_EQ(GroupRanksOf({.axes = {0, 1}, .members = {0, 3}}, mesh, 7),
             (std::vector<int32_t>{0, 1, 6, 7}));
   EXPECT_EQ(GroupRanksOf({.axes = {1}}, mesh, 5), (std::vector<int32_t>{4, 5}));
+  EXPECT_EQ(GroupSize({.axes = {0, 1}, .members = {0, 3}}, mesh), 4);
+  EXPECT_EQ(GroupSize({.axes = {0, 1}}, mesh), 8);
 }
 
 }  // namespace

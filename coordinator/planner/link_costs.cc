@@ -21,12 +21,6 @@ int64_t WholeBytes(const Instruction& instruction) {
   return std::max(bytes(instruction.in[0]), bytes(instruction.out[0]));
 }
 
-int64_t GroupSize(const Mesh& mesh, const Group& group) {
-  const int64_t all = mesh.GroupSize({group.axes.begin(), group.axes.end()});
-  if (group.members.empty()) return all;
-  return all / mesh.axis(group.axes[0]).size * static_cast<int64_t>(group.members.size());
-}
-
 }  // namespace
 
 LinkCosts::LinkCosts(Mesh mesh, const Topology& topology, const NetworkSpec& network,
@@ -167,7 +161,7 @@ TransferCost LinkCosts::Limited(Way way, int64_t shift, const Group& group, int3
 double LinkCosts::CollectiveSeconds(int32_t stage, const std::vector<Group>& groups,
                                     const Instruction& instruction) {
   const Group& group = groups[instruction.group];
-  const int64_t n = GroupSize(mesh_, group);
+  const int64_t n = GroupSize(group, mesh_);
   if (n <= 1) return 0;
   int64_t bytes = CollectiveBytes(mesh_, group, instruction);
   int64_t shift = 0;

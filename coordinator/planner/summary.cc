@@ -6,16 +6,10 @@
 #include <tuple>
 
 #include "common/base/math.h"
+#include "common/plan/resolve.h"
 
 namespace trireme {
 namespace {
-
-int64_t GroupMembersCount(const Mesh& mesh, const Group& group) {
-  const std::vector<int> axes(group.axes.begin(), group.axes.end());
-  const int64_t all = mesh.GroupSize(axes);
-  if (group.members.empty()) return all;
-  return all / mesh.axis(group.axes[0]).size * static_cast<int64_t>(group.members.size());
-}
 
 void SummarizeParameters(Plan* plan) {
   std::set<std::string> seen;
@@ -129,7 +123,7 @@ void SummarizeCollectives(Plan* plan) {
 }  // namespace
 
 int64_t CollectiveBytes(const Mesh& mesh, const Group& group, const Instruction& instruction) {
-  const int64_t n = GroupMembersCount(mesh, group);
+  const int64_t n = GroupSize(group, mesh);
   const auto bytes = [](const View& view) { return Product(view.sizes) * SizeOf(view.dtype); };
   const int64_t in = bytes(instruction.in[0]);
   const int64_t out = bytes(instruction.out[0]);

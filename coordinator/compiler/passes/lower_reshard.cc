@@ -2,6 +2,7 @@
 // travels, so a pack or unpack copy is inserted, visibly, where it does not.
 #include "common/base/check.h"
 #include "common/base/math.h"
+#include "common/plan/resolve.h"
 #include "coordinator/compiler/passes/lower.h"
 
 namespace trireme {
@@ -48,13 +49,6 @@ Group GroupOf(const CodeBuilder& code, const Node& node) {
   return group;
 }
 
-int64_t Members(const CodeBuilder& code, const Group& group) {
-  std::vector<int> axes(group.axes.begin(), group.axes.end());
-  if (group.members.empty()) return code.mesh().GroupSize(axes);
-  return code.mesh().GroupSize(axes) / code.mesh().axis(axes[0]).size *
-         static_cast<int64_t>(group.members.size());
-}
-
 void Collective(CodeBuilder& code, const Node& node, const View& in, const View& out) {
   Instruction instruction{.op = node.op, .in = {in}, .out = {out}, .reason = node.reason};
   if (node.op == kPermuteOp) {
@@ -96,7 +90,7 @@ void LowerAllGather(CodeBuilder& code, const Node& node) {
   const View in = code.ViewOf(node.inputs[0]);
   const View out = code.ViewOf(node.outputs[0]);
   const int dim = static_cast<int>(node.attrs.GetInt("dim"));
-  const int64_t n = Members(code, GroupOf(code, node));
+  const int64_t n = GroupSize(GroupOf(code, node), code.mesh());
   const Around around = AroundDim(in.sizes, dim);
   if (around.outer == 1) return Collective(code, node, in, out);
   const int64_t block = in.sizes[dim] * around.inner;
@@ -114,7 +108,7 @@ void LowerReduceScatter(CodeBuilder& code, const Node& node) {
   const View in = code.ViewOf(node.inputs[0]);
   const View out = code.ViewOf(node.outputs[0]);
   const int dim = static_cast<int>(node.attrs.GetInt("dim"));
-  const int64_t n = Members(code, GroupOf(code, node));
+  const int64_t n = GroupSize(GroupOf(code, node), code.mesh());
   const Around around = AroundDim(out.sizes, dim);
   if (around.outer == 1) return Collective(code, node, in, out);
   const int64_t block = out.sizes[dim] * around.inner;
@@ -129,7 +123,7 @@ void LowerAllToAll(CodeBuilder& code, const Node& node) {
   View out = code.ViewOf(node.outputs[0]);
   const int from = static_cast<int>(node.attrs.GetInt("dim"));
   const int to = static_cast<int>(node.attrs.GetInt("to_dim"));
-  const int64_t n = Members(code, GroupOf(code, node));
+  const int64_t n = GroupSize(GroupOf(code, node), code.mesh());
   std::vector<int64_t> block_sizes = in.sizes;  // of what goes to one peer
   block_sizes[to] = in.sizes[to] / n;
   const Around around_to = AroundDim(block_sizes, to);
@@ -164,7 +158,7 @@ void LowerReshard(CodeBuilder& code, const Node& node) {
 void LowerPrefetchedGather(CodeBuilder& code, const Node& node, CodePart part) {
   const View in = code.ViewOf(node.inputs[0]);
   const int dim = static_cast<int>(node.attrs.GetInt("dim"));
-  const int64_t n = Members(code, GroupOf(code, node));
+  const int64_t n = GroupSize(GroupOf(code, node), code.mesh());
   const View staged = code.PrefetchView(node, {n * Product(in.sizes)}, in.dtype);
   if (part == CodePart::kGathers) {
     Node ahead = node;
