@@ -48,11 +48,6 @@ struct PartitionedSegment {
 StatusOr<PartitionedSegment> Partition(const Graph& graph, DimAxes& dim_axes,
                                        const PartitionOptions& options);
 
-// The gradient shardings for a tensor whose natural (unresolved) gradient is `natural`.
-Sharding AccumulatorSharding(const Mesh& mesh, const std::vector<Dim>& dims,
-                             const Sharding& natural, const Sharding& optimizer,
-                             const PartitionOptions& options);
-
 }  // namespace trireme
 
 #endif  // TRIREME_COORDINATOR_COMPILER_PARTITION_PARTITION_H_

@@ -60,9 +60,7 @@ std::vector<std::vector<int>> FindDependencies(const Graph& graph, const std::ve
     };
     for (const int input : node.inputs) {
       after(by_value[input].writers);
-      if (!IsViewOp(node.op) && memory.Of(input) != input)
-        after(by_memory[memory.Of(input)].writers);
-      if (!IsViewOp(node.op) && memory.Of(input) == input) after(by_memory[input].writers);
+      if (!IsViewOp(node.op)) after(by_memory[memory.Of(input)].writers);
     }
     for (const int output : node.outputs) {
       after(by_value[output].writers);

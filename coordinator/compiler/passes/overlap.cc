@@ -171,7 +171,6 @@ void Overlapper::FindScatters() {
       return true;
     });
     if (!FindLeaves(value, node.phase, scatter)) continue;
-    std::reverse(scatter.leaves.begin(), scatter.leaves.end());
     std::sort(scatter.leaves.begin(), scatter.leaves.end());
     replaced_[node.id] = true;
     for (const int n : scatter.leaves) replaced_[n] = true;
