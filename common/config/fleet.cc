@@ -39,7 +39,8 @@ DeviceKind Gpu(const char* name, int64_t memory_bytes, const char* source, doubl
 
 // One thread of a server's CPU (AVX2, 2.5 GHz), as tests/bench measures it: steps of small models
 // do 50 to 65 GFLOP a second of processor time; all_reduce of 64 MB between two processes moves 2.9
-// GB/s through shared memory and 1.6 GB/s through TCP on loopback.
+// GB/s through shared memory and 1.6 GB/s through TCP on loopback. The rest (memory, launch,
+// latencies, dcn) are round guesses: a fleet file or the job's `network` says better.
 DeviceKind Cpu() {
   return {"cpu",       0,
           0,           "not limited by the plan: ranks share the host's memory",
