@@ -14,18 +14,34 @@
 
 namespace trireme {
 
-// Toy mixture of experts: every block's MLP becomes num_experts SwiGLU experts behind a softmax
-// top-k router.
+// How rows reach the ranks that hold their experts: tokens are gathered around the expert axis and
+// sums scattered back, or only the rows that are wanted travel, there and back.
+enum class ExpertDispatch : uint8_t { kRing, kAllToAll };
+
 struct MoeSpec {
-  int64_t num_experts = 0;  // 0 = dense
-  int64_t num_experts_per_tok = 2;
-  double capacity_factor = 0;  // 0 = room for every token, nothing dropped
+  ExpertDispatch dispatch = ExpertDispatch::kRing;
+  double capacity_factor = 0;  // room as a multiple of the even share; 0 = nothing is dropped
+  int64_t balance_group_sequences = 1;  // sequences whose routing is judged together
   bool operator==(const MoeSpec&) const = default;
 };
 
+// Experts of a model, under whatever names its Hugging Face config has for them.
+struct ExpertsSpec {
+  int64_t num_experts = 0;  // 0 = a dense model
+  int64_t num_experts_per_tok = 0;
+  int64_t width = 0;         // inside one expert
+  int64_t shared_width = 0;  // of the MLP that every token passes; 0 = none
+  int64_t first_k_dense = 0;  // blocks at the beginning that have a dense MLP
+  bool norm_topk_prob = true;
+  double routed_scaling_factor = 1.0;
+  double aux_loss_coef = 0;  // load-balancing loss; its value is the coefficient when balanced
+  double z_loss_coef = 0;    // router z loss
+  double bias_update_rate = 0;  // of the selection bias, a step (auxiliary-free balancing)
+  bool operator==(const ExpertsSpec&) const = default;
+};
+
 struct ModelSpec {
-  std::string
-      type;  // "llama", "gpt2"; the table of architectures is in coordinator/compiler/models
+  std::string type;  // the table of architectures is in coordinator/compiler/models
   int64_t hidden_size = 0;
   int64_t intermediate_size = 0;
   int64_t num_hidden_layers = 0;
@@ -38,7 +54,11 @@ struct ModelSpec {
   double rope_theta = 10000.0;
   bool tie_word_embeddings = false;  // default true for gpt2
   double initializer_range = 0.02;   // standard deviation of the normal initialiser
-  MoeSpec moe;
+  ExpertsSpec experts;
+  // grug_moe
+  int64_t sliding_window = 0;   // keys that a query of a short layer sees
+  double qk_mult = 1.0;         // queries are multiplied by it
+  int64_t gated_norm_rank = 0;  // width inside a gated norm
   bool operator==(const ModelSpec&) const = default;
 };
 
@@ -193,6 +213,7 @@ struct CheckpointSpec {
 struct JobSpec {
   std::string name;
   ModelSpec model;
+  MoeSpec moe;
   DataSpec data;
   TrainSpec train;
   OptimizerSpec optimizer;

@@ -59,9 +59,12 @@ struct Node {
   bool accumulate = false;  // adds into the outputs that the op can accumulate
   bool in_place = false;    // outputs[0] is the memory of inputs[0]
   bool async = false;       // a collective that may run beside what follows it
+  // Runs only where the int32 scalar value `predicate` is more than `above`; -1: always.
+  int predicate = -1;
+  int above = 0;
 };
 
-enum class InitKind : uint8_t { kZeros, kOnes, kNormal };
+enum class InitKind : uint8_t { kZeros, kOnes, kNormal, kTruncatedNormal };
 
 // A parameter by its logical name and whole shape. `name` may contain "{layer}".
 struct LogicalTensor {
@@ -72,6 +75,17 @@ struct LogicalTensor {
   double init_std = 0.0;
   bool decay = false;  // weight decay applies
   std::string region;  // whose mapping entries it follows
+  // Not trained: follows the router's loads once a step, by this rule of balance_update ("" = it is
+  // trained).
+  std::string balance_rule;
+  double balance_rate = 0;
+};
+
+// A scalar or vector that is added up over microbatches and ranks into the step's scalars.
+struct Contribution {
+  int value = -1;
+  std::string to;      // "reduce" or "router_stats"
+  int64_t offset = 0;  // element
 };
 
 struct Graph {
@@ -84,8 +98,8 @@ struct Graph {
   std::vector<int> grad_edges_in;   // gradients of edges_in, after autodiff
   std::vector<int> grad_edges_out;  // kGradEdgeOut values, after autodiff
   std::vector<int> tensor_grads;    // value id of each tensor's gradient, -1 = none; after autodiff
-  int loss = -1;         // scalar sum of weighted losses, when this segment ends the model
-  int loss_weight = -1;  // scalar sum of weights
+  int loss = -1;  // scalar sum of weighted losses of this segment, whose gradient is seeded
+  std::vector<Contribution> contributions;
 
   const Value& value(int id) const { return values[id]; }
   Value& value(int id) { return values[id]; }

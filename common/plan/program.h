@@ -94,6 +94,10 @@ struct Instruction {
   // Collectives: may run beside the instructions that follow it, up to the first that touches its
   // bytes (see hazards.h). All collectives of a rank start in program order.
   bool async = false;
+  // Runs only where the int32 in the one view listed here is more than `above` (empty: always).
+  // All members of a collective's group see the same number there.
+  std::vector<View> predicate;
+  int32_t above = 0;
   double flops = 0;        // of one execution; bytes follow from the views
   int32_t group = -1;      // collectives: index into StageProgram::groups
   int32_t workspace = -1;  // bytes offset in SCRATCH for the kernel's workspace, -1 = none
@@ -143,6 +147,7 @@ struct TensorPlacement {
   std::vector<std::string> state_names;  // "exp_avg", "exp_avg_sq"
   std::vector<int64_t> owner_members;  // stages that hold a tied tensor (the first owns it); empty
                                        // = this stage alone
+  bool trained = true;  // false: no gradient and no optimizer states; a rule of its own moves it
   bool operator==(const TensorPlacement&) const = default;
 };
 
@@ -163,6 +168,12 @@ struct ScalarPlacement {
   int64_t reduce = 0;
   int64_t lr_table = 0;
   int64_t lr_table_entries = 0;
+  // Sums over a step of every router of the model, on whatever stage it is: RouterStatSize(experts)
+  // numbers a layer (kernels/ops/router_stats/layout.h), right after `reduce`.
+  int64_t router_stats = 0;
+  std::vector<int32_t> router_layers;  // in the order of their sums
+  int64_t router_experts = 0;
+  int64_t router_choices = 0;  // experts of a token
   bool operator==(const ScalarPlacement&) const = default;
 };
 

@@ -165,6 +165,8 @@ struct Wire {
     to->set_accumulate(from.accumulate);
     to->set_async(from.async);
     to->set_flops(from.flops);
+    WriteAll(from.predicate, to->mutable_predicate());
+    to->set_above(from.above);
     to->set_group(from.group);
     to->set_workspace(from.workspace);
     to->set_tensor(from.tensor);
@@ -182,6 +184,8 @@ struct Wire {
     to.accumulate = from.accumulate();
     to.async = from.async();
     to.flops = from.flops();
+    ReadAll(from.predicate(), to.predicate, enums);
+    to.above = from.above();
     to.group = from.group();
     to.workspace = from.workspace();
     to.tensor = from.tensor();
@@ -241,6 +245,7 @@ struct Wire {
     WriteInts(from.state_offsets, to->mutable_state_offsets());
     for (const std::string& name : from.state_names) to->add_state_names(name);
     WriteInts(from.owner_members, to->mutable_owner_members());
+    to->set_trained(from.trained);
   }
   static void Read(const v1::TensorPlacement& from, TensorPlacement& to, EnumReader& enums) {
     to.name = from.name();
@@ -252,6 +257,7 @@ struct Wire {
     Copy(from.state_offsets(), to.state_offsets);
     Copy(from.state_names(), to.state_names);
     Copy(from.owner_members(), to.owner_members);
+    to.trained = from.trained();
   }
 
   static void Write(const InputPlacement& from, v1::InputPlacement* to) {
@@ -283,9 +289,20 @@ struct Wire {
     to->set_reduce(from.reduce);
     to->set_lr_table(from.lr_table);
     to->set_lr_table_entries(from.lr_table_entries);
+    to->set_router_stats(from.router_stats);
+    WriteInts(from.router_layers, to->mutable_router_layers());
+    to->set_router_experts(from.router_experts);
+    to->set_router_choices(from.router_choices);
   }
   static void Read(const v1::ScalarPlacement& from, ScalarPlacement& to, EnumReader&) {
-    to = {from.control(), from.reduce(), from.lr_table(), from.lr_table_entries()};
+    to = {.control = from.control(),
+          .reduce = from.reduce(),
+          .lr_table = from.lr_table(),
+          .lr_table_entries = from.lr_table_entries(),
+          .router_stats = from.router_stats(),
+          .router_experts = from.router_experts(),
+          .router_choices = from.router_choices()};
+    Copy(from.router_layers(), to.router_layers);
   }
 
   static void Write(const ChunkProgram& from, v1::ChunkProgram* to) {

@@ -30,12 +30,15 @@ enum class Purpose : uint8_t { kTrain, kGenerate };
 // Sizes of one microbatch over the whole mesh.
 struct BatchShape {
   int64_t batch = 1;
-  int64_t position = 1;     // padded so that it splits
-  int64_t data_shards = 1;  // expert capacity is rounded up to a multiple of this
+  int64_t position = 1;             // padded so that it splits
+  int64_t token_shards = 1;         // parts of a microbatch's tokens where the router sees them
+  int64_t expert_token_shards = 1;  // and where experts do
+  int64_t expert_shards = 1;        // parts of the experts
 };
 
 // Errors: kInvalidArgument listing the known types.
-StatusOr<Model> BuildModel(const ModelSpec& spec, const BatchShape& shape, Purpose purpose);
+StatusOr<Model> BuildModel(const ModelSpec& spec, const MoeSpec& moe, const BatchShape& shape,
+                           Purpose purpose);
 
 // Architectures, for help and errors.
 std::vector<std::string_view> ModelTypes();
@@ -48,9 +51,11 @@ std::string InstanceName(const std::string& name, int layer);
 // Dims and helpers shared by the architectures.
 class ModelContext {
  public:
-  ModelContext(const ModelSpec& spec, const BatchShape& shape) : spec(spec), shape(shape) {}
+  ModelContext(const ModelSpec& spec, const MoeSpec& moe, const BatchShape& shape)
+      : spec(spec), moe(moe), shape(shape) {}
 
   const ModelSpec& spec;
+  const MoeSpec& moe;
   const BatchShape& shape;
 
   Dim Batch() const { return {"batch", shape.batch}; }
@@ -78,9 +83,23 @@ class ModelContext {
   void Head(GraphBuilder& b, int x, int table, Purpose purpose) const;
 };
 
-// Toy mixture of experts in place of the MLP: `h` normed residual in the mlp region -> output in
-// the experts region.
-int MoeMlp(GraphBuilder& b, const ModelContext& context, int h);
+// How a router chooses and weighs experts, and how it is kept balanced; see kernels/ops/route.
+struct RouterDesign {
+  std::string weight;               // tensor names
+  std::string bias;                 // of the selection; "" = none
+  std::string score = "softmax";    // or "sigmoid"
+  std::string bias_to = "none";     // or "logits", "scores"
+  double total = 1.0;               // what a token's weights add up to, or their factor
+  double eps = 0.0;
+  std::string balance_rule;         // of the bias: "", "quantile", "sign"
+};
+
+// Router and experts in place of an MLP: `h` [batch, position, embed] in region mlp -> what the
+// experts add to the residual stream, in region mlp or experts (partial sums). Experts are SwiGLU
+// matrices `experts`{gate,up,down}_proj.weight. Sets the graph's loss where the router has one, and
+// its contributions to router_stats.
+int MixtureOfExperts(GraphBuilder& b, const ModelContext& context, int h,
+                     const RouterDesign& router, const std::string& experts);
 
 }  // namespace trireme
 
