@@ -35,6 +35,12 @@ std::string_view Name(Phase phase) {
   return "?";
 }
 
+std::vector<int> Node::reads() const {
+  std::vector<int> ids = inputs;
+  if (predicate >= 0) ids.push_back(predicate);
+  return ids;
+}
+
 int Graph::AddValue(Value value) {
   value.id = static_cast<int>(values.size());
   values.push_back(std::move(value));
@@ -59,7 +65,9 @@ std::string Graph::ToText(const Mesh* mesh) const {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       text << (i > 0 ? ", " : "") << ValueText(*this, node.outputs[i], mesh);
     }
-    text << " = " << (node.async ? "async " : "") << node.op << node.attrs.ToText() << "(";
+    text << (node.accumulate ? " += " : " = ") << (node.async ? "async " : "");
+    if (node.predicate >= 0) text << "if %" << node.predicate << " > " << node.above << " ";
+    text << node.op << node.attrs.ToText() << "(";
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       text << (i > 0 ? ", " : "") << "%" << node.inputs[i];
     }

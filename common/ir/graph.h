@@ -62,6 +62,9 @@ struct Node {
   // Runs only where the int32 scalar value `predicate` is more than `above`; -1: always.
   int predicate = -1;
   int above = 0;
+
+  // Inputs and predicate.
+  std::vector<int> reads() const;
 };
 
 enum class InitKind : uint8_t { kZeros, kOnes, kNormal, kTruncatedNormal };

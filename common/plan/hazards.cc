@@ -31,6 +31,9 @@ struct Access {
 Access AccessOf(const StageProgram& program, const ResolvedInstruction& instruction) {
   Access access;
   for (const ResolvedOperand& in : instruction.in) access.reads.push_back(RangeOf(program, in));
+  for (const ResolvedOperand& in : instruction.predicate) {
+    access.reads.push_back(RangeOf(program, in));
+  }
   for (const ResolvedOperand& out : instruction.out) access.writes.push_back(RangeOf(program, out));
   return access;
 }

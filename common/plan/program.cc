@@ -67,6 +67,10 @@ std::string InstructionText(const Instruction& instruction, const SegmentCode& c
   std::string text = ViewsText(instruction.out, code, mesh);
   text += instruction.accumulate ? " += " : " = ";
   if (instruction.async) text += "async ";
+  if (!instruction.predicate.empty()) {
+    text += "if " + ViewText(instruction.predicate[0], code, mesh) + " > " +
+            std::to_string(instruction.above) + " ";
+  }
   text += instruction.op + instruction.attrs.ToText();
   for (const auto& [name, map] : instruction.index_attrs) {
     text += " " + name + "=" + IndexText(map, mesh);

@@ -46,6 +46,9 @@ std::vector<ResolvedInstruction> Resolve(const StageProgram& program, Phase phas
       for (const View& view : source.out) {
         instruction.out.push_back(ResolveView(view, instance, coordinates));
       }
+      for (const View& view : source.predicate) {
+        instruction.predicate.push_back(ResolveView(view, instance, coordinates));
+      }
       if (source.group >= 0) instruction.group = group_ranks[source.group];
       resolved.push_back(std::move(instruction));
     }

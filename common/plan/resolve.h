@@ -26,6 +26,7 @@ struct ResolvedInstruction {
   Attrs attrs;                          // with index attributes filled in
   std::vector<ResolvedOperand> in;
   std::vector<ResolvedOperand> out;
+  std::vector<ResolvedOperand> predicate;  // as in Instruction
   std::vector<int32_t> group;  // ranks in group order; empty for kernels
 };
 

@@ -170,7 +170,9 @@ class Validator {
     for (size_t i = 0; i < code.instructions.size(); ++i) {
       const Instruction& instruction = code.instructions[i];
       const std::string where = code.name + " #" + std::to_string(i) + " " + instruction.op;
-      for (const std::vector<View>* views : {&instruction.in, &instruction.out}) {
+      RETURN_IF_ERROR(CheckPredicate(instruction, where));
+      for (const std::vector<View>* views :
+           {&instruction.in, &instruction.out, &instruction.predicate}) {
         for (const View& view : *views) {
           if (view.binding < 0 || view.binding >= static_cast<int>(extents.size())) {
             return Bad(where, "binding " + std::to_string(view.binding) + " of " +
@@ -192,6 +194,16 @@ class Validator {
       RETURN_IF_ERROR(CheckCollective(instruction, where));
     }
     extents_.push_back(std::move(extents));
+    return absl::OkStatus();
+  }
+
+  Status CheckPredicate(const Instruction& instruction, const std::string& where) {
+    if (instruction.predicate.empty()) return absl::OkStatus();
+    const View& view = instruction.predicate[0];
+    if (instruction.predicate.size() > 1 || view.dtype != DType::kInt32 || view.count() != 1) {
+      return Bad(where, "a predicate is one int32");
+    }
+    if (instruction.async) return Bad(where, "what depends on a predicate cannot run beside others");
     return absl::OkStatus();
   }
 
@@ -337,7 +349,22 @@ class Validator {
                                "scalars control"));
     RETURN_IF_ERROR(
         CheckPlace({Pool::kScalars, scalars.reduce}, 0, kReduceEntries * 8, 8, "scalars reduce"));
-    return CheckPlace({Pool::kScalars, scalars.lr_table}, 0, table_bytes, 4, "scalars lr_table");
+    RETURN_IF_ERROR(
+        CheckPlace({Pool::kScalars, scalars.lr_table}, 0, table_bytes, 4, "scalars lr_table"));
+    return CheckRouterStats(scalars);
+  }
+
+  Status CheckRouterStats(const ScalarPlacement& scalars) {
+    if (scalars.router_layers.empty()) return absl::OkStatus();
+    const int64_t experts = scalars.router_experts;
+    if (experts < 1 || experts > 1 << 20 || scalars.router_layers.size() > 1 << 20) {
+      return Bad("scalars", std::to_string(experts) + " experts in " +
+                                std::to_string(scalars.router_layers.size()) + " layers");
+    }
+    const Wide entries =
+        static_cast<Wide>(scalars.router_layers.size()) * (kRouterScalars + 2 * experts);
+    return CheckPlace({Pool::kScalars, scalars.router_stats}, 0, entries * 8, 8,
+                      "scalars router_stats");
   }
 
   Status CheckEdges() {

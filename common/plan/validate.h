@@ -14,6 +14,8 @@ namespace trireme {
 // Elements of the scalar blocks, as kernels/ops/step_control/layout.h lays them out.
 inline constexpr int64_t kControlEntries = 16;
 inline constexpr int64_t kReduceEntries = 4;
+// Sums of a router beside its two numbers an expert (kernels/ops/router_stats/layout.h).
+inline constexpr int64_t kRouterScalars = 8;
 
 // Checks every view of every instance at the extremes of the rank coordinates, the shapes and
 // groups of collectives, and the places of tensors, inputs, scalars and edges. That kernels agree

@@ -118,18 +118,50 @@ void LetKvHeadsFollow(const std::string& source, Resolver& resolver) {
   }
 }
 
-// Slots, and tokens inside the experts region, lie like the batch but gathered over the axes that
-// split experts.
-void LetExpertTokensFollow(Resolver& resolver) {
-  std::vector<std::string> axes;
-  const std::vector<std::string>& expert = resolver.map["expert"];
-  for (const std::string& axis : resolver.map["batch"]) {
-    const bool splits_experts = std::find(expert.begin(), expert.end(), axis) != expert.end();
-    if (axis != "expert" && !splits_experts) axes.push_back(axis);
+using AxisNames = std::vector<std::string>;
+
+// What `dim` is mapped to in `region`.
+AxisNames AxesIn(const Resolver& resolver, const std::string& region, const std::string& dim) {
+  for (const std::string& key : {region + "/" + dim, dim}) {
+    if (const auto it = resolver.map.find(key); it != resolver.map.end()) return it->second;
   }
-  for (const char* key : {"slot", "experts/batch"}) {
+  return {};
+}
+
+// `axes` that are not among `others`.
+AxisNames Without(const AxisNames& axes, const AxisNames& others) {
+  AxisNames rest;
+  for (const std::string& axis : axes) {
+    if (std::find(others.begin(), others.end(), axis) == others.end()) rest.push_back(axis);
+  }
+  return rest;
+}
+
+// Tokens inside the experts region lie as in the mlp region, but gathered over the axes that split
+// experts. Slots lie like the tokens that fill them, axes that split experts last: those are the
+// ones that rows travel over.
+void LetExpertTokensFollow(Resolver& resolver) {
+  const AxisNames expert = AxesIn(resolver, "experts", "expert");
+  for (const char* dim : {"batch", "position"}) {
+    const std::string key = std::string("experts/") + dim;
     if (resolver.map.count(key) > 0) continue;
-    resolver.Set("compute_mapping", key, axes, "follows batch, without expert");
+    AxisNames axes = Without(AxesIn(resolver, "mlp", dim), expert);
+    axes = Without(axes, {"expert"});
+    resolver.Set("compute_mapping", key, axes, std::string("follows ") + dim + ", without expert");
+  }
+  for (const std::string region : {"mlp", "experts"}) {
+    AxisNames tokens = AxesIn(resolver, region, "batch");
+    for (const std::string& axis : AxesIn(resolver, region, "position")) tokens.push_back(axis);
+    AxisNames axes = Without(tokens, expert);
+    for (const std::string& axis : Without(tokens, axes)) axes.push_back(axis);
+    for (const char* dim : {"slot", "token_shard"}) {
+      const std::string key = region + "/" + dim;
+      if (resolver.map.count(key) > 0) continue;
+      resolver.Set("compute_mapping", key, axes, "follows batch and position");
+    }
+  }
+  if (resolver.map.count("expert_shard") == 0) {
+    resolver.Set("compute_mapping", "expert_shard", expert, "follows expert");
   }
 }
 
@@ -180,8 +212,9 @@ Resolver ResolveOptimizer(Resolver resolver, const MappingConfig& config) {
 
 const std::vector<std::string_view>& KnownDims() {
   static const auto& dims = *new std::vector<std::string_view>{
-      "batch", "position", "key_position", "embed", "heads",  "kv_heads",     "head_dim",
-      "mlp",   "vocab",    "expert",       "slot",  "layers", "max_position", "router_expert"};
+      "batch",        "position",      "key_position", "embed",       "heads", "kv_heads",
+      "head_dim",     "mlp",           "vocab",        "expert",      "slot",  "layers",
+      "max_position", "router_expert", "token_shard",  "expert_shard"};
   return dims;
 }
 

@@ -92,6 +92,7 @@ PhasePrediction PredictPhase(const StageProgram& program,
   for (size_t i = 0; i < instructions.size(); ++i) {
     const Instruction& source = *instructions[i].source;
     walk.WaitFor(static_cast<size_t>(waits[i]));
+    if (!source.predicate.empty()) continue;  // waves beyond the first: not expected to run
     if (!IsCollective(source.op)) {
       const double seconds = KernelSeconds(instructions[i], device);
       result.compute_s += seconds;

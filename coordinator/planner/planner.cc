@@ -27,6 +27,10 @@ struct Roles {
   int64_t replicas = 1;
   int64_t position_multiple = 1;
   int64_t zigzag_shards = 1;
+  // Parts of a microbatch's tokens where routers see them and where experts do, and of the experts.
+  int64_t token_shards = 1;
+  int64_t expert_token_shards = 1;
+  int64_t expert_shards = 1;
 };
 
 // Regions that the grammar knows and this compiler does not use yet: better refused than ignored.
@@ -82,6 +86,12 @@ StatusOr<Roles> FindRoles(const JobSpec& job, const Mesh& mesh, const Mapping& m
       roles.position_multiple = std::lcm(roles.position_multiple, shards);
     }
   }
+  const auto shards = [&](const char* region, const char* dim) {
+    return mesh.GroupSize(mapping.Lookup(MappingKind::kCompute, region, dim).axes);
+  };
+  roles.token_shards = shards("mlp", "token_shard");
+  roles.expert_token_shards = shards("experts", "token_shard");
+  roles.expert_shards = shards("experts", "expert_shard");
   RETURN_IF_ERROR(FindContext(job, mesh, mapping, &roles));
   return roles;
 }
@@ -112,6 +122,43 @@ Status ChooseMicrobatch(const TrainSpec& train, const Roles& roles, TrainingRun*
   run->microbatch_size = microbatch;
   run->num_microbatches = per_replica / microbatch;
   return absl::OkStatus();
+}
+
+// Sequences whose routing is judged together are on one rank and in one microbatch.
+Status CheckBalanceGroups(const JobSpec& job, const TrainingRun& run) {
+  const int64_t group = job.moe.balance_group_sequences;
+  if (job.model.experts.num_experts == 0 || run.microbatch_size % group == 0) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument("moe.balance_group_sequences " + std::to_string(group) +
+                         " does not divide the " + std::to_string(run.microbatch_size) +
+                         " sequences of a replica's microbatch, so a group would be on two ranks "
+                         "or in two microbatches; set train.microbatch_size to a multiple of " +
+                         std::to_string(group) + ", or make groups smaller");
+}
+
+// What the exchange of rows was given room for.
+void AddExpertReasons(const Model& model, Plan* plan) {
+  for (const Graph& segment : model.segments) {
+    for (const Node& node : segment.nodes) {
+      if (node.op != "expert_mlp") continue;
+      const auto number = [&](const char* name) { return std::to_string(node.attrs.GetInt(name)); };
+      std::string text = "experts get pools of " + number("capacity") + " rows, one for each of " +
+                         number("token_shards") + " parts of the tokens and " +
+                         number("expert_shards") + " of the experts";
+      if (node.attrs.GetInt("thin") != 0) {
+        text += "; what does not fit is dropped evenly (moe.capacity_factor)";
+      } else if (node.attrs.GetInt("waves") > 1) {
+        text += "; what does not fit takes up to " +
+                std::to_string(node.attrs.GetInt("waves") - 1) +
+                " more waves, which run only where needed: nothing is dropped";
+      } else {
+        text += ", which is all there can be: nothing is dropped";
+      }
+      plan->reasons.push_back({"EXPERT_POOLS", text});
+      return;
+    }
+  }
 }
 
 void AddReasons(const Roles& roles, int64_t sequence, int64_t padded, const TrainSpec& train,
@@ -223,8 +270,12 @@ void AddStageReason(const PipelineSpec& pipeline, Plan* plan) {
 Status Compile(const JobSpec& job, const Mapping& mapping, const Roles& roles,
                const Compilation& what, Plan* plan) {
   const bool train = what.purpose == Purpose::kTrain;
-  ASSIGN_OR_RETURN(Model model, BuildModel(job.model, {what.batch, what.position, roles.replicas},
-                                           what.purpose));
+  ASSIGN_OR_RETURN(Model model,
+                   BuildModel(job.model, job.moe,
+                              {what.batch, what.position, roles.token_shards,
+                               roles.expert_token_shards, roles.expert_shards},
+                              what.purpose));
+  AddExpertReasons(model, plan);
   if (train) {
     for (Graph& segment : model.segments)
       RETURN_IF_ERROR(AddBackward(segment, 1.0 / plan->run.expected_tokens));
@@ -289,6 +340,7 @@ StatusOr<Plan> PlanJob(const JobSpec& job, const Topology& topology) {
   run.seed = job.train.seed;
   run.expected_tokens = static_cast<double>(run.global_batch_size * run.sequence_length);
   RETURN_IF_ERROR(ChooseMicrobatch(job.train, roles, &run));
+  RETURN_IF_ERROR(CheckBalanceGroups(job, run));
   ASSIGN_OR_RETURN(run.lr_table, LearningRateTable(job.optimizer, job.schedule, job.train.steps));
   const int64_t position = RoundUp(run.sequence_length, roles.position_multiple);
   run.zigzag_shards = roles.zigzag_shards;

@@ -50,7 +50,7 @@ void AddInstances(const Plan& plan, const StageProgram& program,
                   const std::vector<Instance>& instances, int64_t times, Totals* totals) {
   for (const Instance& instance : instances) {
     for (const Instruction& instruction : program.codes[instance.code].instructions) {
-      if (!IsCollective(instruction.op)) continue;
+      if (!IsCollective(instruction.op) || !instruction.predicate.empty()) continue;
       const int64_t bytes =
           CollectiveBytes(plan.mesh, program.groups[instruction.group], instruction);
       auto& [total, count] =

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -83,6 +84,24 @@ class ExpandContext {
   // Of a value that is whole along `dim`, the block of the member `shift` places on (mod the
   // ring's size).
   virtual int RingBlock(int value, const std::string& dim, int64_t shift) = 0;
+
+  // Nodes appended from now on belong to `region`.
+  virtual void InRegion(const std::string& region) = 0;
+  // The value as `region` sees it, dims renamed by pairs {from, to} and moved to where that region
+  // wants them. Partial sums stay partial.
+  virtual int Enter(int value, const std::string& region,
+                    const std::vector<std::pair<std::string, std::string>>& dims) = 0;
+  // Appends a node that adds into earlier outputs of its like: one id for each of the rule's
+  // accumulating_outputs, in order. Returns all outputs.
+  virtual std::vector<int> AddInto(const std::string& op, const Attrs& attrs,
+                                   const std::vector<int>& inputs,
+                                   const std::vector<int>& into) = 0;
+  // The largest of the int32 scalar `value` over the ranks that split `dim`; each rank's own
+  // otherwise.
+  virtual int Largest(int value, const std::string& dim) = 0;
+  // What is appended from now on runs only where the int32 scalar `value` is more than `above`; -1:
+  // always. All ranks that exchange something in between must see the same number.
+  virtual void When(int value, int above) = 0;
 };
 
 struct OpRule {

@@ -28,11 +28,16 @@ std::vector<std::string_view> ModelTypes() {
   return types;
 }
 
-StatusOr<Model> BuildModel(const ModelSpec& spec, const BatchShape& shape, Purpose purpose) {
+StatusOr<Model> BuildModel(const ModelSpec& spec, const MoeSpec& moe, const BatchShape& shape,
+                           Purpose purpose) {
   std::string known;
   for (const Architecture& architecture : kArchitectures) {
-    if (architecture.type == spec.type)
-      return architecture.build(ModelContext(spec, shape), purpose);
+    if (architecture.type == spec.type) {
+      ASSIGN_OR_RETURN(Model model,
+                       architecture.build(ModelContext(spec, moe, shape, purpose), purpose));
+      model.experts = spec.experts;
+      return model;
+    }
     known += (known.empty() ? "" : ", ") + std::string(architecture.type);
   }
   return InvalidArgument("model.type: unknown architecture \"" + spec.type + "\"; known: " + known);
@@ -90,9 +95,9 @@ void ModelContext::Head(GraphBuilder& b, int x, int table, Purpose purpose) cons
   const int weights = b.Input("weights", Tokens(), DType::kFloat32);
   graph.loss = b.Add1("linear_cross_entropy", {{"vocab_size", spec.vocab_size}},
                       {h, table, targets, weights}, "loss");
-  graph.loss_weight =
-      b.Add1("reduce_sum", {{"keep", std::string()}, {"dtype", std::string("float64")}}, {weights},
-             "loss_weight");
+  const int weight = b.Add1("reduce_sum", {{"keep", std::string()}, {"dtype", std::string("float64")}},
+                            {weights}, "loss_weight");
+  graph.contributions = {{graph.loss, "reduce", 0}, {weight, "reduce", 1}};
 }
 
 }  // namespace trireme

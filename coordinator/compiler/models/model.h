@@ -22,6 +22,7 @@ struct ChainLink {
 struct Model {
   std::vector<Graph> segments;
   std::vector<ChainLink> chain;
+  ExpertsSpec experts;
 };
 
 // Train: the head ends in loss sums. Generate: it ends in logits, listed in the head's edges_out.
@@ -51,12 +52,13 @@ std::string InstanceName(const std::string& name, int layer);
 // Dims and helpers shared by the architectures.
 class ModelContext {
  public:
-  ModelContext(const ModelSpec& spec, const MoeSpec& moe, const BatchShape& shape)
-      : spec(spec), moe(moe), shape(shape) {}
+  ModelContext(const ModelSpec& spec, const MoeSpec& moe, const BatchShape& shape, Purpose purpose)
+      : spec(spec), moe(moe), shape(shape), purpose(purpose) {}
 
   const ModelSpec& spec;
   const MoeSpec& moe;
   const BatchShape& shape;
+  const Purpose purpose;
 
   Dim Batch() const { return {"batch", shape.batch}; }
   Dim Position() const { return {"position", shape.position}; }

@@ -5,6 +5,8 @@
 #include "coordinator/compiler/optimizers/formula.h"
 #include "coordinator/compiler/partition/node_sharding.h"
 #include "coordinator/compiler/partition/resharder.h"
+#include "kernels/ops/router_stats/layout.h"
+#include "kernels/ops/step_control/layout.h"
 
 namespace trireme {
 
@@ -54,9 +56,8 @@ int AddScalars(Graph& graph, const std::string& name, std::vector<Dim> dims, DTy
 void AddInit(Graph& graph, const UpdateInput& input) {
   const int param =
       AddBound(graph, input, ValueKind::kParam, input.shardings.param, input.tensor.name);
-  const char* kind = input.tensor.init == InitKind::kNormal ? "normal"
-                     : input.tensor.init == InitKind::kOnes ? "ones"
-                                                            : "zeros";
+  constexpr const char* kKinds[] = {"zeros", "ones", "normal", "truncated_normal"};  // InitKind
+  const char* kind = kKinds[static_cast<int>(input.tensor.init)];
   Node node{.op = "random_fill", .outputs = {param}, .phase = Phase::kInit, .region = "optimizer"};
   node.attrs.Set("kind", std::string(kind));
   node.attrs.Set("std", input.tensor.init_std);
@@ -120,11 +121,30 @@ StatusOr<std::vector<std::string>> StateNames(const OptimizerSpec& spec) {
   return formula.states;
 }
 
+// A router's bias follows the loads of its experts, which every rank knows by then.
+Graph BuildBalance(const UpdateInput& input, Graph graph) {
+  const int param =
+      AddBound(graph, input, ValueKind::kParam, input.shardings.param, input.tensor.name);
+  const int64_t size = RouterStatSize(input.tensor.dims[0].size);
+  const int stats = AddScalars(graph, "router_stats", {{"router_stat", size}}, DType::kFloat64);
+  const int control = AddScalars(graph, "control", {{"control", kControlSize}}, DType::kFloat64);
+  graph.AddNode(
+      {.op = "balance_update",
+       .attrs = {{"rule", input.tensor.balance_rule}, {"rate", input.tensor.balance_rate}},
+       .inputs = {param, stats, control},
+       .outputs = {param},
+       .phase = Phase::kUpdate2,
+       .region = "optimizer",
+       .reason = "loads of the step move the bias of the next"});
+  return graph;
+}
+
 StatusOr<Graph> BuildUpdate(const UpdateInput& input, const OptimizerSpec& spec, const Mesh& mesh) {
   ASSIGN_OR_RETURN(const OptimizerFormula formula, FindFormula(spec));
   Graph graph{.name = "update " + input.tensor.name};
   graph.tensors = {input.tensor};
   AddInit(graph, input);
+  if (!input.tensor.balance_rule.empty()) return BuildBalance(input, std::move(graph));
   const std::string& name = input.tensor.name;
   const TensorShardings& shardings = input.shardings;
   const int grad =
@@ -144,7 +164,7 @@ StatusOr<Graph> BuildUpdate(const UpdateInput& input, const OptimizerSpec& spec,
     states.push_back(AddBound(graph, input, ValueKind::kState, shardings.optimizer,
                               formula.states[i], static_cast<int>(i)));
   }
-  const int control = AddScalars(graph, "control", {{"control", 16}}, DType::kFloat64);
+  const int control = AddScalars(graph, "control", {{"control", kControlSize}}, DType::kFloat64);
   Node apply{.op = formula.op,
              .attrs = formula.attrs(spec, input.tensor.decay),
              .inputs = {master, reduced},
@@ -171,10 +191,13 @@ StatusOr<Graph> BuildUpdate(const UpdateInput& input, const OptimizerSpec& spec,
 }
 
 Graph BuildStepControl(const Mesh& mesh, const OptimizerSpec& spec, double expected_tokens,
-                       int64_t lr_table_entries) {
+                       int64_t lr_table_entries, int64_t router_stats) {
   Graph graph{.name = "step"};
-  const int control = AddScalars(graph, "control", {{"control", 16}}, DType::kFloat64);
-  const int reduce = AddScalars(graph, "reduce", {{"reduce", 4}}, DType::kFloat64);
+  const int control = AddScalars(graph, "control", {{"control", kControlSize}}, DType::kFloat64);
+  const int reduce = AddScalars(graph, "reduce", {{"reduce", kReduceSize}}, DType::kFloat64);
+  // Sums of the routers lie behind: one message for all.
+  const int sums =
+      AddScalars(graph, "reduce", {{"reduce", kReduceSize + router_stats}}, DType::kFloat64);
   const int table = AddScalars(graph, "lr_table", {{"steps", lr_table_entries}}, DType::kFloat32);
   std::vector<int64_t> axes;
   for (const int axis : mesh.placement_order()) {
@@ -182,11 +205,13 @@ Graph BuildStepControl(const Mesh& mesh, const OptimizerSpec& spec, double expec
   }
   if (!axes.empty()) {
     Node all{.op = "all_reduce",
-             .inputs = {reduce},
-             .outputs = {reduce},
+             .inputs = {sums},
+             .outputs = {sums},
              .phase = Phase::kUpdate2,
              .region = "optimizer",
-             .reason = "loss, tokens and gradient norm over every rank"};
+             .reason = router_stats > 0
+                           ? "loss, tokens, gradient norm and router loads over every rank"
+                           : "loss, tokens and gradient norm over every rank"};
     all.attrs.Set("axes", axes);
     all.attrs.Set("dim", int64_t{-1});
     all.attrs.Set("to_dim", int64_t{-1});

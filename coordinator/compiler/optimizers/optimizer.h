@@ -28,10 +28,10 @@ StatusOr<std::vector<std::string>> StateNames(const OptimizerSpec& spec);
 // the reduced gradient is the accumulator itself no kReducedGrad value exists.
 StatusOr<Graph> BuildUpdate(const UpdateInput& input, const OptimizerSpec& spec, const Mesh& mesh);
 
-// The scalars of a step: one all-reduce over every rank, then step_control. Phase U2, before the
-// tensors.
+// The scalars of a step: one all-reduce over every rank, of `router_stats` sums too, then
+// step_control. Phase U2, before the tensors.
 Graph BuildStepControl(const Mesh& mesh, const OptimizerSpec& spec, double expected_tokens,
-                       int64_t lr_table_entries);
+                       int64_t lr_table_entries, int64_t router_stats = 0);
 
 }  // namespace trireme
 

@@ -22,12 +22,18 @@ std::string AxesText(const Mesh& mesh, const std::vector<int>& axes) {
   return axes.size() == 1 ? text : "(" + text + ")";
 }
 
-// A pair of dims that name the same split of one thing, so both may follow one axis in one op.
+// A pair of dims that name the same split of one thing, so both may follow one axis in one op: rows
+// of experts lie with the tokens they are copies of and with the experts they are for.
 bool Aligned(const std::string& a, const std::string& b) {
   const auto is = [&](const char* x, const char* y) {
     return (a == x && b == y) || (a == y && b == x);
   };
-  return is("heads", "kv_heads") || is("batch", "slot") || is("position", "key_position");
+  if (is("heads", "kv_heads") || is("position", "key_position")) return true;
+  if (is("slot", "token_shard") || is("expert", "expert_shard")) return true;
+  for (const char* const rows : {"slot", "token_shard"}) {
+    if (is("batch", rows) || is("position", rows)) return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -36,6 +36,13 @@ class Partitioner : public ExpandContext {
   int64_t RingSize(const std::string& dim) override;
   int Pass(int value, const std::string& dim) override;
   int RingBlock(int value, const std::string& dim, int64_t shift) override;
+  void InRegion(const std::string& region) override { current_->region = region; }
+  int Enter(int value, const std::string& region,
+            const std::vector<std::pair<std::string, std::string>>& dims) override;
+  std::vector<int> AddInto(const std::string& op, const Attrs& attrs,
+                           const std::vector<int>& inputs, const std::vector<int>& into) override;
+  int Largest(int value, const std::string& dim) override;
+  void When(int value, int above) override;
 
  private:
   Graph& out() { return result_.graph; }
@@ -54,7 +61,7 @@ class Partitioner : public ExpandContext {
   StatusOr<std::vector<int>> Emit(const Node& node);
   Status FinishEdges();
   Status FinishGradient(int tensor);
-  void Contribute(int value, int64_t scalar);
+  void Contribute(const Contribution& contribution);
   Status GatherOnce(int value, const Sharding& required, int* gathered);
 
   const Graph& source_;
@@ -67,7 +74,8 @@ class Partitioner : public ExpandContext {
   std::map<int, SumOrigins> origins_;         // by local value
   std::map<int, int> viewed_;                 // local value that a local view shows
   std::map<std::pair<int, int>, int> views_;  // what ViewLike made, by value and like
-  const Node* current_ = nullptr;             // node being expanded
+  Node* current_ = nullptr;                   // node being expanded
+  size_t when_from_ = 0;                      // first node that `current_`'s predicate governs
   Status status_;                             // first error inside an expansion
 };
 
@@ -241,7 +249,7 @@ std::vector<int> Partitioner::Add(const std::string& op, const Attrs& attrs,
                                              .region = current_->region,
                                              .reason = "expanded from " + current_->op});
   if (!outputs.ok()) {
-    if (status_.ok()) status_ = outputs.status();
+    Fail(outputs.status());
     return std::vector<int>(8, 0);
   }
   return *outputs;
@@ -358,6 +366,101 @@ int Partitioner::RingBlock(int value, const std::string& dim, int64_t shift) {
   return id;
 }
 
+int Partitioner::Enter(int value, const std::string& region,
+                       const std::vector<std::pair<std::string, std::string>>& dims) {
+  Value seen = out().value(value);
+  seen.kind = ValueKind::kTemp;
+  seen.tensor = -1;
+  std::string renamed;
+  for (const auto& [from, to] : dims) {
+    const int at = FindDim(seen.dims, from);
+    if (at < 0) {
+      Fail(Internal(current_->op + ": " + seen.name + " has no dim " + from));
+      return value;
+    }
+    seen.dims[at].name = to;
+    renamed += (renamed.empty() ? "" : ",") + from + ":" + to;
+  }
+  Node view{.op = "rename",
+            .attrs = {{"dims", renamed}, {"from_region", seen.region}},
+            .inputs = {value},
+            .phase = current_->phase,
+            .region = region};
+  seen.region = region;
+  const int id = out().AddValue(std::move(seen));
+  view.outputs = {id};
+  out().AddNode(std::move(view));
+  origins_[id] = origins_[value];
+  StatusOr<Sharding> target =
+      axes_.ShardingOf(MappingKind::kCompute, region, out().value(id).dims, current_->op);
+  if (!target.ok()) {
+    Fail(target.status());
+    return id;
+  }
+  target->partial = out().value(id).sharding.partial;
+  const std::string reason =
+      current_->op + ": " + ReshardReason(axes_, out(), id, origins_[id], region, *target);
+  const StatusOr<int> moved = resharder_.To(id, *target, current_->phase, reason);
+  if (!moved.ok()) Fail(moved.status());
+  return moved.ok() ? *moved : id;
+}
+
+std::vector<int> Partitioner::AddInto(const std::string& op, const Attrs& attrs,
+                                      const std::vector<int>& inputs,
+                                      const std::vector<int>& into) {
+  std::vector<int> outputs = Add(op, attrs, inputs);
+  if (!status_.ok()) return outputs;
+  Node& node = out().nodes.back();
+  const std::vector<int>& accumulating = FindRule(op).accumulating_outputs;
+  for (size_t i = 0; i < accumulating.size(); ++i) {
+    const Value& made = out().value(node.outputs[accumulating[i]]);
+    if (made.sharding != out().value(into[i]).sharding || made.dims != out().value(into[i]).dims) {
+      Fail(Internal(op + " adds into a value that lies differently"));
+    }
+    node.outputs[accumulating[i]] = outputs[accumulating[i]] = into[i];
+  }
+  node.accumulate = true;
+  return outputs;
+}
+
+int Partitioner::Largest(int value, const std::string& dim) {
+  const int own = Local(value);
+  const std::vector<int> axes = AxesOf(dim);
+  if (axes.empty()) return own;
+  Value largest = out().value(own);
+  for (const int axis : axes) largest.sharding.partial.push_back({axis, ReduceKind::kMax});
+  std::sort(largest.sharding.partial.begin(), largest.sharding.partial.end());
+  const int id = out().AddValue(std::move(largest));
+  out().AddNode({.op = "rename",
+                 .attrs = {{"dims", std::string()}, {"from_region", current_->region}},
+                 .inputs = {own},
+                 .outputs = {id},
+                 .phase = current_->phase,
+                 .region = current_->region});
+  Sharding target = out().value(id).sharding;
+  target.partial.clear();
+  const StatusOr<int> resolved =
+      resharder_.To(id, target, current_->phase,
+                    current_->op + ": ranks that share experts agree on the number of waves");
+  if (!resolved.ok()) Fail(resolved.status());
+  return resolved.ok() ? *resolved : own;
+}
+
+// Collectives of a predicate's section are not offered to what stands outside of it.
+void Partitioner::When(int value, int above) {
+  if (current_->predicate >= 0) {
+    for (size_t i = when_from_; i < out().nodes.size(); ++i) {
+      out().nodes[i].predicate = current_->predicate;
+      out().nodes[i].above = current_->above;
+    }
+    if (value < 0) resharder_.Forget();
+  }
+  if (value >= 0 && current_->predicate < 0) resharder_.Remember();
+  current_->predicate = value;
+  current_->above = above;
+  when_from_ = out().nodes.size();
+}
+
 Status Partitioner::Visit(const Node& node) {
   const OpRule& rule = FindRule(node.op);
   if (rule.is_view) return VisitView(node);
@@ -365,8 +468,10 @@ Status Partitioner::Visit(const Node& node) {
   for (int& input : local.inputs) input = local_of_[input];
   std::vector<int> outputs;
   if (rule.expand != nullptr) {
-    current_ = &local;
+    Node expanded = local;
+    current_ = &expanded;
     outputs = rule.expand(*this, out(), local);
+    When(-1, 0);
     current_ = nullptr;
     RETURN_IF_ERROR(status_);
   } else {
@@ -401,20 +506,23 @@ Status Partitioner::FinishEdges() {
   return finish(source_.grad_edges_in, Phase::kBackward, out().grad_edges_in);
 }
 
-// Adds a scalar partial sum to reduce[scalar]; ranks that only repeat it stay out.
-void Partitioner::Contribute(int value, int64_t scalar) {
-  const int target = out().AddValue({.name = "reduce",
+// Adds partial sums to the step's scalars; ranks that only repeat them stay out.
+void Partitioner::Contribute(const Contribution& contribution) {
+  const int value = local_of_[contribution.value];
+  const int target = out().AddValue({.name = contribution.to,
+                                     .dims = out().value(value).dims,
                                      .dtype = DType::kFloat64,
                                      .kind = ValueKind::kScalars,
-                                     .region = "optimizer"});
+                                     .region = "optimizer",
+                                     .sharding = out().value(value).sharding});
   Node node{.op = "contribute",
             .inputs = {value},
             .outputs = {target},
             .phase = Phase::kForward,
-            .region = "head",
-            .reason = "loss sums of the step",
+            .region = out().value(value).region,
+            .reason = "sums of the step",
             .accumulate = true};
-  node.attrs.Set("scalar_offset", scalar);
+  node.attrs.Set("scalar_offset", contribution.offset);
   node.attrs.Set("owner_axes", OwnerAxes(mesh_, out().value(value).sharding, options_.stage_axes));
   out().AddNode(std::move(node));
 }
@@ -457,12 +565,8 @@ StatusOr<PartitionedSegment> Partitioner::Run() {
     if (!status.ok()) return Annotate(status, "segment " + source_.name + ", " + node.op);
   }
   RETURN_IF_ERROR(FinishEdges());
-  if (source_.loss >= 0) {
-    out().loss = local_of_[source_.loss];
-    out().loss_weight = local_of_[source_.loss_weight];
-    Contribute(out().loss, 0);
-    Contribute(out().loss_weight, 1);
-  }
+  if (source_.loss >= 0) out().loss = local_of_[source_.loss];
+  for (const Contribution& contribution : source_.contributions) Contribute(contribution);
   for (size_t t = 0; t < source_.tensor_grads.size(); ++t) {
     RETURN_IF_ERROR(FinishGradient(static_cast<int>(t)));
   }

@@ -27,6 +27,10 @@ class Resharder {
   // `reason` is kept on each node.
   StatusOr<int> To(int value, const Sharding& to, Phase phase, const std::string& reason);
 
+  // What is inserted between the two is forgotten after: it does not always run.
+  void Remember() { remembered_ = cache_; }
+  void Forget() { cache_ = remembered_; }
+
  private:
   std::string KeyOf(const Sharding& sharding) const;
 
@@ -34,6 +38,7 @@ class Resharder {
   Graph& graph_;
   const Options options_;
   std::map<std::tuple<int, std::string, Phase>, int> cache_;
+  std::map<std::tuple<int, std::string, Phase>, int> remembered_;
 };
 
 }  // namespace trireme

@@ -93,9 +93,18 @@ View CodeBuilder::NewTemp(const std::vector<int64_t>& sizes, DType dtype) {
   return Dense(-static_cast<int>(temps_.size()), {}, sizes, dtype);
 }
 
+void CodeBuilder::When(int predicate, int above) {
+  predicate_.clear();
+  if (predicate >= 0) predicate_.push_back(ViewOf(predicate));
+  above_ = above;
+}
+
 void CodeBuilder::Append(Instruction instruction) {
   const int now = static_cast<int>(code_.instructions.size());
-  for (const std::vector<View>* views : {&instruction.in, &instruction.out}) {
+  instruction.predicate = predicate_;
+  instruction.above = above_;
+  for (const std::vector<View>* views :
+       {&instruction.in, &instruction.out, &instruction.predicate}) {
     for (const View& view : *views) {
       if (view.binding < 0) temps_[-1 - view.binding].last = now;
     }
@@ -143,7 +152,7 @@ SegmentCode CodeBuilder::Finish(const std::string& name, Phase phase, int64_t* s
   *scratch_bytes = std::max(*scratch_bytes, layout.bytes);
   const int scratch = temps_.empty() ? -1 : Binding(kScratch);
   for (Instruction& instruction : code_.instructions) {
-    for (std::vector<View>* views : {&instruction.in, &instruction.out}) {
+    for (std::vector<View>* views : {&instruction.in, &instruction.out, &instruction.predicate}) {
       for (View& view : *views) {
         if (view.binding >= 0) continue;
         view.offset.base += layout.offsets[-1 - view.binding] / SizeOf(view.dtype);

@@ -43,6 +43,8 @@ class CodeBuilder {
   View NewTemp(const std::vector<int64_t>& sizes, DType dtype);
   std::vector<int64_t> LocalSizesOf(int value) const;
 
+  // What is appended from now on runs only where `predicate` is more than `above` (-1: always).
+  void When(int predicate, int above);
   void Append(Instruction instruction);
   int32_t GroupIndex(const Group& group);  // index into groups(), added once
 
@@ -70,6 +72,8 @@ class CodeBuilder {
   std::vector<Lifetime> temps_;  // a view's binding -1 - i names temporary i until Finish
   std::map<int, int> temp_of_root_;
   std::vector<Group> groups_;
+  std::vector<View> predicate_;
+  int32_t above_ = 0;
 };
 
 }  // namespace trireme

@@ -1,12 +1,14 @@
 // The pass list for segments.
 #include "coordinator/compiler/passes/compile.h"
 
+#include <algorithm>
 #include <set>
 
 #include "coordinator/compiler/passes/fuse_accumulate.h"
 #include "coordinator/compiler/passes/lower.h"
 #include "coordinator/compiler/passes/rematerialize.h"
 #include "coordinator/compiler/passes/split_weight_grad.h"
+#include "kernels/ops/router_stats/layout.h"
 
 namespace trireme {
 
@@ -54,11 +56,25 @@ StatusOr<CompiledModel> CompileSegments(const Model& model, DimAxes& axes,
     segment.weight_grad = lower(Phase::kWeightGrad, CodePart::kBody);
     segment.gather = lower(Phase::kGather, CodePart::kBody);
     for (const SegmentCode* code : {&segment.forward, &segment.backward, &segment.weight_grad}) {
-      for (const Instruction& instruction : code->instructions) segment.flops += instruction.flops;
+      for (const Instruction& instruction : code->instructions) {
+        if (instruction.predicate.empty()) segment.flops += instruction.flops;
+      }
     }
     compiled.segments.push_back(std::move(segment));
   }
+  for (const ChainLink& link : model.chain) {
+    const std::vector<Contribution>& sums = model.segments[link.segment].contributions;
+    const bool routes = std::any_of(sums.begin(), sums.end(), [](const Contribution& sum) {
+      return sum.to == "router_stats";
+    });
+    if (routes) compiled.router_layers.push_back(link.layer);
+  }
   return compiled;
+}
+
+int64_t CompiledModel::router_stats() const {
+  if (router_layers.empty()) return 0;
+  return static_cast<int64_t>(router_layers.size()) * RouterStatSize(model->experts.num_experts);
 }
 
 }  // namespace trireme

@@ -58,6 +58,9 @@ struct CompiledModel {
   std::vector<CompiledSegment> segments;
   std::vector<Group> groups;
   int64_t scratch_bytes = 0;
+  std::vector<int32_t> router_layers;  // layers whose segment has a router, in chain order
+
+  int64_t router_stats() const;  // numbers that the routers of a step sum up
 };
 
 // Segments of `model` (which must outlive the result) for the rank's view of the mesh.

@@ -1,6 +1,7 @@
 // Lays a stage's instances over its pools: parameters once by name, activations by slot.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "common/base/check.h"
 #include "common/base/math.h"
@@ -9,6 +10,8 @@
 #include "coordinator/compiler/passes/compress.h"
 #include "coordinator/compiler/passes/lower.h"
 #include "coordinator/compiler/passes/split_stages.h"
+#include "kernels/ops/router_stats/layout.h"
+#include "kernels/ops/step_control/layout.h"
 
 namespace trireme {
 namespace {
@@ -19,6 +22,7 @@ struct StageTensor {
   Place param, grad, reduced;
   std::vector<Place> states;
   int init_code = -1, update1_code = -1, update2_code = -1;
+  int layer = -1;  // whose router's loads move it
 };
 
 // Update codes are compiled once for each kind of tensor.
@@ -42,6 +46,8 @@ class StageLinker {
                               const std::map<std::string, std::vector<int64_t>>& owners);
 
  private:
+  // Where a router's sums of the step are, for layers that have one.
+  std::optional<Place> RouterStats(int layer) const;
   bool training() const { return options_.lr_table_entries > 0; }
   const ChainLink& link(int i) const { return compiled_.model->chain[i]; }
   Place Allocate(Pool pool, int64_t bytes);
@@ -80,6 +86,14 @@ class StageLinker {
   Place prefetch_[2];  // for links of even and odd number
 };
 
+std::optional<Place> StageLinker::RouterStats(int layer) const {
+  const std::vector<int32_t>& layers = compiled_.router_layers;
+  const auto at = std::find(layers.begin(), layers.end(), layer);
+  if (layer < 0 || at == layers.end()) return std::nullopt;
+  const int64_t bytes = RouterStatSize(compiled_.model->experts.num_experts) * 8;
+  return Place{Pool::kScalars, program_.scalars.router_stats + (at - layers.begin()) * bytes};
+}
+
 Place StageLinker::Allocate(Pool pool, int64_t bytes) {
   int64_t& used = used_[static_cast<int>(pool)];
   const Place place{pool, used};
@@ -109,8 +123,17 @@ void StageLinker::PlaceScalars() {
     shared_places_[name] = Allocate(Pool::kScalars, bytes);
     return shared_places_[name].offset;
   };
-  scalars.control = place("control", 16 * 8);
-  scalars.reduce = place("reduce", 4 * 8);
+  scalars.control = place("control", kControlSize * 8);
+  scalars.reduce = place("reduce", (kReduceSize + compiled_.router_stats()) * 8);
+  scalars.router_stats = scalars.reduce + kReduceSize * 8;
+  scalars.router_layers = compiled_.router_layers;
+  if (!scalars.router_layers.empty()) {
+    const ExpertsSpec& experts = compiled_.model->experts;
+    scalars.router_experts = experts.num_experts;
+    scalars.router_choices = experts.num_experts_per_tok;
+    scalars.router_balance_coef = experts.aux_loss_coef;
+    scalars.router_z_coef = experts.z_loss_coef;
+  }
   scalars.lr_table_entries = options_.lr_table_entries;
   scalars.lr_table = place("lr_table", std::max<int64_t>(1, options_.lr_table_entries) * 4);
   shared_places_["scratch"] = {Pool::kScratch, 0};
@@ -185,7 +208,13 @@ Status StageLinker::PlaceTensors(const ChainLink& link,
     init.name = "init " + name;
     init.instructions[0].attrs.Set("stream", static_cast<int64_t>(StableHash(name) >> 1));
     tensor.init_code = CodeIndex(init);
-    if (training()) {
+    placement.trained = logical.balance_rule.empty();
+    if (!training()) {
+      // Nothing moves it.
+    } else if (!placement.trained) {
+      tensor.update2_code = CodeIndex(update->update2);
+      tensor.layer = link.layer;
+    } else {
       tensor.grad =
           Allocate(Pool::kGrad, LocalBytes(logical.dims, shardings.accumulator, DType::kFloat32));
       const int64_t bytes = LocalBytes(logical.dims, shardings.optimizer, DType::kFloat32);
@@ -293,6 +322,7 @@ std::map<std::string, Place> StageLinker::LinkPlaces(int i, int begin) {
     const std::string name = InstanceName(segment.graph.tensors[t].name, link(i).layer);
     places.merge(TensorPlaces(std::to_string(t), tensors_[tensor_index_.at(name)]));
   }
+  if (const auto stats = RouterStats(link(i).layer)) places["router_stats"] = *stats;
   places["saved"] = Allocate(Pool::kSaved, segment.layout.saved_bytes);
   places["gathered"] = Allocate(Pool::kGathered, segment.layout.gathered_bytes);
   places["prefetch"] = prefetch_[i % 2];
@@ -334,14 +364,15 @@ void StageLinker::AddChunk(int begin, int end, ChunkProgram& chunk) {
 void StageLinker::AddUpdates() {
   if (training()) {
     Graph graph = BuildStepControl(mesh_, options_.optimizer, options_.expected_tokens,
-                                   options_.lr_table_entries);
+                                   options_.lr_table_entries, compiled_.router_stats());
     const SegmentLayout layout = LayOutSegment(graph, mesh_);
     const SegmentCode code = LowerPhase(graph, mesh_, layout, Phase::kUpdate2, CodePart::kBody,
                                         &compiled_.groups, &compiled_.scratch_bytes);
     program_.update2.push_back(MakeInstance(code, -1, {}));
   }
   for (const StageTensor& tensor : tensors_) {
-    const std::map<std::string, Place> places = TensorPlaces("0", tensor);
+    std::map<std::string, Place> places = TensorPlaces("0", tensor);
+    if (const auto stats = RouterStats(tensor.layer)) places["router_stats"] = *stats;
     const auto add = [&](int code, std::vector<Instance>& list) {
       if (code >= 0) list.push_back(MakeInstance(SegmentCode(program_.codes[code]), -1, places));
     };

@@ -58,7 +58,7 @@ std::vector<std::vector<int>> FindDependencies(const Graph& graph, const std::ve
     const auto after = [&](const std::vector<int>& earlier) {
       needs[i].insert(needs[i].end(), earlier.begin(), earlier.end());
     };
-    for (const int input : node.inputs) {
+    for (const int input : node.reads()) {
       after(by_value[input].writers);
       if (!IsViewOp(node.op)) after(by_memory[memory.Of(input)].writers);
     }
@@ -67,7 +67,7 @@ std::vector<std::vector<int>> FindDependencies(const Graph& graph, const std::ve
       after(by_value[output].readers);
       if (!IsViewOp(node.op)) after(by_memory[memory.Of(output)].readers);
     }
-    for (const int input : node.inputs) {
+    for (const int input : node.reads()) {
       by_value[input].readers.push_back(at);
       if (!IsViewOp(node.op)) by_memory[memory.Of(input)].readers.push_back(at);
     }

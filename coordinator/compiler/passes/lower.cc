@@ -73,7 +73,7 @@ struct Crossing {
 std::map<int, Crossing> FindCrossings(const Graph& graph, const std::vector<Alias>& aliases) {
   std::map<int, Crossing> crossings;
   for (const Node& node : graph.nodes) {
-    for (const int input : node.inputs) {
+    for (const int input : node.reads()) {
       Crossing& crossing = crossings[aliases[input].root];
       if (crossing.written && crossing.phase != node.phase) crossing.crosses = true;
     }
@@ -213,6 +213,7 @@ SegmentCode LowerPhase(const Graph& graph, const Mesh& mesh, const SegmentLayout
   const Graph local = LocalGraph(graph, mesh);
   for (const Node& node : graph.nodes) {
     if (node.phase != phase) continue;
+    code.When(node.predicate, node.above);
     if (layout.prefetched.count(node.id) > 0) {
       LowerPrefetchedGather(code, node, part);
     } else if (part == CodePart::kGathers) {

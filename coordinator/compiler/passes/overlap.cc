@@ -316,7 +316,7 @@ void Overlapper::Run() {
 
 void MarkAsync(Graph& graph, const std::set<int>& axes) {
   for (Node& node : graph.nodes) {
-    if (!IsCollective(node.op) || node.phase > Phase::kWeightGrad) continue;
+    if (!IsCollective(node.op) || node.phase > Phase::kWeightGrad || node.predicate >= 0) continue;
     const std::vector<int64_t>& over = node.attrs.GetInts("axes");
     node.async = node.async || std::all_of(over.begin(), over.end(), [&](int64_t axis) {
                    return axes.count(static_cast<int>(axis)) > 0;

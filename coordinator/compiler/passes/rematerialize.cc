@@ -12,8 +12,8 @@ namespace trireme {
 namespace {
 
 std::string KeyOf(const Node& node) {
-  std::string key = node.op + node.attrs.ToText();
-  for (const int input : node.inputs) key += "," + std::to_string(input);
+  std::string key = node.op + node.attrs.ToText() + std::to_string(node.above);
+  for (const int input : node.reads()) key += "," + std::to_string(input);
   return key;
 }
 
@@ -24,7 +24,7 @@ std::vector<bool> NeededForward(const Graph& graph) {
   std::vector<bool> wanted(graph.values.size(), false);
   for (const Node& node : graph.nodes) {
     if (node.phase != Phase::kBackward) continue;
-    for (const int input : node.inputs) wanted[input] = true;
+    for (const int input : node.reads()) wanted[input] = true;
   }
   std::vector<bool> needed(graph.nodes.size(), false);
   for (int i = static_cast<int>(graph.nodes.size()) - 1; i >= 0; --i) {
@@ -32,7 +32,7 @@ std::vector<bool> NeededForward(const Graph& graph) {
     if (node.phase != Phase::kForward) continue;
     for (const int output : node.outputs) needed[i] = needed[i] || wanted[output];
     if (!needed[i]) continue;
-    for (const int input : node.inputs) wanted[input] = true;
+    for (const int input : node.reads()) wanted[input] = true;
   }
   return needed;
 }
@@ -42,6 +42,11 @@ void Remap(const std::map<int, int>& to, std::vector<int>& ids) {
     const auto it = to.find(id);
     if (it != to.end()) id = it->second;
   }
+}
+
+void RemapReads(const std::map<int, int>& to, Node& node) {
+  Remap(to, node.inputs);
+  if (const auto it = to.find(node.predicate); it != to.end()) node.predicate = it->second;
 }
 
 }  // namespace
@@ -58,8 +63,12 @@ void Rematerialize(Graph& graph) {
     Node clone = node;
     clone.phase = Phase::kBackward;
     clone.reason = "recomputed (remat: block)" + (node.reason.empty() ? "" : "; " + node.reason);
-    Remap(clone_of, clone.inputs);
+    RemapReads(clone_of, clone);
     for (int& output : clone.outputs) {
+      if (const auto made = clone_of.find(output); made != clone_of.end()) {
+        output = made->second;  // several nodes add into it
+        continue;
+      }
       Value value = graph.value(output);
       const int id = graph.AddValue(std::move(value));
       clone_of[output] = id;
@@ -75,8 +84,8 @@ void Rematerialize(Graph& graph) {
   graph.nodes.clear();
   for (Node& node : kept) graph.AddNode(std::move(node));
   for (Node& node : backward) {
-    Remap(clone_of, node.inputs);
-    Remap(same_as, node.inputs);
+    RemapReads(clone_of, node);
+    RemapReads(same_as, node);
     if (IsReshard(node) && graph.value(node.outputs[0]).kind == ValueKind::kTemp) {
       const auto [it, added] = seen.emplace(KeyOf(node), node.outputs[0]);
       if (!added) {

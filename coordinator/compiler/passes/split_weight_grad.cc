@@ -16,7 +16,7 @@ void SplitWeightGrad(Graph& graph) {
     const bool needed = std::any_of(node->outputs.begin(), node->outputs.end(),
                                     [&](int output) { return wanted[output]; });
     if (!needed) node->phase = Phase::kWeightGrad;
-    for (const int input : node->inputs) wanted[input] = wanted[input] || needed;
+    for (const int input : node->reads()) wanted[input] = wanted[input] || needed;
   }
   std::stable_partition(nodes.begin(), nodes.end(),
                         [](const Node& node) { return node.phase != Phase::kWeightGrad; });
