@@ -174,6 +174,8 @@ struct ScalarPlacement {
   std::vector<int32_t> router_layers;  // in the order of their sums
   int64_t router_experts = 0;
   int64_t router_choices = 0;  // experts of a token
+  double router_balance_coef = 0;  // what the loss has of each layer's balance loss
+  double router_z_coef = 0;        // and of its z loss
   bool operator==(const ScalarPlacement&) const = default;
 };
 

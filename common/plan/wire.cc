@@ -293,6 +293,8 @@ struct Wire {
     WriteInts(from.router_layers, to->mutable_router_layers());
     to->set_router_experts(from.router_experts);
     to->set_router_choices(from.router_choices);
+    to->set_router_balance_coef(from.router_balance_coef);
+    to->set_router_z_coef(from.router_z_coef);
   }
   static void Read(const v1::ScalarPlacement& from, ScalarPlacement& to, EnumReader&) {
     to = {.control = from.control(),
@@ -301,7 +303,9 @@ struct Wire {
           .lr_table_entries = from.lr_table_entries(),
           .router_stats = from.router_stats(),
           .router_experts = from.router_experts(),
-          .router_choices = from.router_choices()};
+          .router_choices = from.router_choices(),
+          .router_balance_coef = from.router_balance_coef(),
+          .router_z_coef = from.router_z_coef()};
     Copy(from.router_layers(), to.router_layers);
   }
 

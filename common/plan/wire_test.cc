@@ -27,7 +27,7 @@ RankProgram FullProgram() {
   StageProgram& p = program.program;
   p.stage = 1;
   p.pools.push_back({Pool::kInput, 8, 2});
-  p.pools.push_back({Pool::kScalars, 192, 1});
+  p.pools.push_back({Pool::kScalars, 352, 1});
   p.groups.push_back({.axes = {2, 0}, .members = {1}, .fabric = Fabric::kDcn});
   p.codes[0].phase = Phase::kBackward;
   p.codes[0].instructions[0].attrs.Set("ints", std::vector<int64_t>{-1, int64_t{1} << 50});
@@ -42,7 +42,7 @@ RankProgram FullProgram() {
   p.tensors[0].dims[1].padded_size = 3;
   p.tensors[0].optimizer_sharding.partial = {{kMicrobatchAxis, ReduceKind::kMax}};
   p.tensors[0].owner_members = {0, 1};
-  p.scalars = {0, 128, 160, 8};
+  p.scalars = {0, 128, 320, 8, 160, {1, 3}, 1, 1, 0.01, 0.001};
   chunk.edges_in = chunk.grad_edges_in = chunk.grad_edges_out = p.outputs = chunk.edges_out;
   p.codes[0].instructions[1].async = true;
   p.codes[0].instructions[1].flops = 1e12;
