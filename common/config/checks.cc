@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <numeric>
 
+#include "common/base/math.h"
+#include "common/config/experts.h"
 #include "common/config/lr_schedule.h"
 #include "common/config/values.h"
 
@@ -44,13 +46,20 @@ Status CheckName(const JobSpec& spec, const LocateKey& locate) {
 
 // Parameters of the model, roughly: only to refuse what no integer here could count.
 double RoughParameters(const ModelSpec& model) {
-  const double hidden = static_cast<double>(model.hidden_size);
-  const double heads = static_cast<double>(model.num_attention_heads + model.num_key_value_heads);
-  const double experts = static_cast<double>(std::max<int64_t>(1, model.moe.num_experts));
-  const double block = 2 * hidden * heads * static_cast<double>(model.head_dim) +
-                       3 * hidden * static_cast<double>(model.intermediate_size) * experts;
-  return block * static_cast<double>(model.num_hidden_layers) +
-         2 * hidden * static_cast<double>(model.vocab_size + model.max_position_embeddings);
+  const auto number = [](int64_t value) { return static_cast<double>(value); };
+  const ExpertsSpec& experts = model.experts;
+  const double hidden = number(model.hidden_size);
+  const double heads = number(model.num_attention_heads + model.num_key_value_heads);
+  const double attention = 2 * hidden * heads * number(model.head_dim);
+  const double dense = 3 * hidden * number(model.intermediate_size);
+  const double sparse = hidden * (3 * number(experts.num_experts) * number(experts.width) +
+                                  3 * number(experts.shared_width) + number(experts.num_experts));
+  const int64_t num_dense = experts.num_experts == 0
+                                ? model.num_hidden_layers
+                                : std::min(experts.first_k_dense, model.num_hidden_layers);
+  return attention * number(model.num_hidden_layers) + dense * number(num_dense) +
+         sparse * number(model.num_hidden_layers - num_dense) +
+         2 * hidden * number(model.vocab_size + model.max_position_embeddings);
 }
 
 Status CheckModel(const JobSpec& spec, const LocateKey& locate) {
@@ -67,17 +76,14 @@ Status CheckModel(const JobSpec& spec, const LocateKey& locate) {
                            Text(model.num_attention_heads) +
                            ", and gpt2 has no grouped heads; leave it out or use type: llama");
   }
-  if (model.type == "llama" && model.head_dim % 2 != 0) {
+  const int64_t multiple = model.type == "gpt2" ? 1 : model.type == "grug_moe" ? 4 : 2;
+  if (model.head_dim % multiple != 0) {
     return ConfigError(locate("model.head_dim"), "model.head_dim",
-                       Text(model.head_dim) +
-                           " is odd, and llama's rotary embedding turns pairs; "
-                           "make it even, or change hidden_size or heads");
-  }
-  const MoeSpec& moe = model.moe;
-  if (moe.num_experts > 0 && moe.num_experts_per_tok > moe.num_experts) {
-    return ConfigError(locate("model.moe.num_experts_per_tok"), "model.moe.num_experts_per_tok",
-                       Text(moe.num_experts_per_tok) + " is more than num_experts " +
-                           Text(moe.num_experts) + "; set it to at most that");
+                       Text(model.head_dim) + " is not a multiple of " + Text(multiple) +
+                           ", and the rotary embedding of " + model.type +
+                           (multiple == 4 ? " turns pairs of half of it" : " turns pairs") +
+                           "; set it to " + Text(RoundUp(model.head_dim, multiple)) +
+                           ", or change hidden_size or heads");
   }
   const double parameters = RoughParameters(model);
   if (parameters > 1e15) {
@@ -173,19 +179,32 @@ Status CheckCheckpoint(const JobSpec& spec, const LocateKey& locate) {
                          "to ckpt");
 }
 
+Status FillIntermediateSize(const LocateKey& locate, ModelSpec* model) {
+  const bool has_none = model->type == "qwen3_moe" || model->type == "grug_moe";
+  if (model->intermediate_size != 0 || has_none) return absl::OkStatus();
+  if (model->type == "gpt2") {
+    model->intermediate_size = 4 * model->hidden_size;
+    return absl::OkStatus();
+  }
+  if (model->type == "deepseek_moe" && model->experts.first_k_dense == 0) {
+    model->intermediate_size = model->experts.width;
+    return absl::OkStatus();
+  }
+  const std::string why = model->type == "deepseek_moe"
+                              ? " with first_k_dense_replace " + Text(model->experts.first_k_dense)
+                              : "";
+  return ConfigError(locate("model.intermediate_size"), "model.intermediate_size",
+                     "required for " + model->type + why + "; for example " +
+                         Text(std::max<int64_t>(1, (model->hidden_size * 8 / 3 + 7) / 8 * 8)) +
+                         ", which is 8/3 of hidden_size");
+}
+
 }  // namespace
 
-Status FillDerivedKeys(const LocateKey& locate, bool tie_given, JobSpec* spec) {
+Status FillDerivedKeys(const LocateKey& locate, const IsGivenKey& given, JobSpec* spec) {
   ModelSpec& model = spec->model;
-  if (model.intermediate_size == 0) {
-    if (model.type == "llama") {
-      return ConfigError(locate("model.intermediate_size"), "model.intermediate_size",
-                         "required for llama; for example " +
-                             Text(std::max<int64_t>(1, (model.hidden_size * 8 / 3 + 7) / 8 * 8)) +
-                             ", which is 8/3 of hidden_size");
-    }
-    model.intermediate_size = 4 * model.hidden_size;
-  }
+  RETURN_IF_ERROR(FillIntermediateSize(locate, &model));
+  FillExperts(given, &model);
   if (model.num_key_value_heads == 0) model.num_key_value_heads = model.num_attention_heads;
   if (model.head_dim == 0) {
     if (model.hidden_size % model.num_attention_heads != 0) {
@@ -197,12 +216,12 @@ Status FillDerivedKeys(const LocateKey& locate, bool tie_given, JobSpec* spec) {
     }
     model.head_dim = model.hidden_size / model.num_attention_heads;
   }
-  if (!tie_given) model.tie_word_embeddings = model.type == "gpt2";
+  if (!given("model.tie_word_embeddings")) model.tie_word_embeddings = model.type == "gpt2";
   return absl::OkStatus();
 }
 
 Status CheckJob(const JobSpec& spec, const LocateKey& locate) {
-  for (const auto check : {CheckName, CheckModel, CheckData, CheckSchedule, CheckMesh,
+  for (const auto check : {CheckName, CheckModel, CheckExperts, CheckData, CheckSchedule, CheckMesh,
                            CheckMappings, CheckPipeline, CheckTrace, CheckCheckpoint}) {
     RETURN_IF_ERROR(check(spec, locate));
   }

@@ -14,10 +14,14 @@ namespace trireme {
 // Where a key, or the section that lacks it, is written: "job.yaml:7".
 using LocateKey = std::function<std::string(const std::string& path)>;
 
-// Fills what other keys decide: intermediate_size, num_key_value_heads, head_dim (0 = not given)
-// and, unless `tie_given`, tie_word_embeddings. Errors: kInvalidArgument when a llama has no
-// intermediate_size or hidden_size does not divide by the heads.
-Status FillDerivedKeys(const LocateKey& locate, bool tie_given, JobSpec* spec);
+// Whether the job gives the key at `path`.
+using IsGivenKey = std::function<bool(const std::string& path)>;
+
+// Fills what the architecture and other keys decide, once: intermediate_size, num_key_value_heads,
+// head_dim (0 = not given), and what is not `given` of tie_word_embeddings, initializer_range and
+// the experts' keys (see experts.h). Errors: kInvalidArgument when intermediate_size is needed and
+// missing or hidden_size does not divide by the heads.
+Status FillDerivedKeys(const LocateKey& locate, const IsGivenKey& given, JobSpec* spec);
 
 // Errors: kInvalidArgument with the place, the path, both values and what would work.
 Status CheckJob(const JobSpec& spec, const LocateKey& locate);

@@ -8,6 +8,7 @@ namespace trireme {
 namespace {
 
 std::string Nowhere(const std::string&) { return "f:1"; }
+bool Nothing(const std::string&) { return false; }
 
 JobSpec Good() {
   JobSpec spec;
@@ -23,7 +24,7 @@ JobSpec Good() {
   spec.data.sequence_length = 32;
   spec.train.steps = 100;
   spec.train.global_batch_size = 4;
-  EXPECT_TRUE(FillDerivedKeys(Nowhere, false, &spec).ok());
+  EXPECT_TRUE(FillDerivedKeys(Nowhere, Nothing, &spec).ok());
   return spec;
 }
 
@@ -34,11 +35,12 @@ TEST(FillDerivedKeys, FollowsTheArchitecture) {
   EXPECT_FALSE(spec.model.tie_word_embeddings);
   spec.model.type = "gpt2";
   spec.model.intermediate_size = 0;
-  ASSERT_TRUE(FillDerivedKeys(Nowhere, false, &spec).ok());
+  ASSERT_TRUE(FillDerivedKeys(Nowhere, Nothing, &spec).ok());
   EXPECT_EQ(spec.model.intermediate_size, 256);
   EXPECT_TRUE(spec.model.tie_word_embeddings);
   spec.model.tie_word_embeddings = false;
-  ASSERT_TRUE(FillDerivedKeys(Nowhere, /*tie_given=*/true, &spec).ok());
+  const auto tie = [](const std::string& path) { return path == "model.tie_word_embeddings"; };
+  ASSERT_TRUE(FillDerivedKeys(Nowhere, tie, &spec).ok());
   EXPECT_FALSE(spec.model.tie_word_embeddings);
 }
 
@@ -50,7 +52,7 @@ TEST(CheckJob, TakesTheGoodAndRefusesEachBadOne) {
       [](JobSpec* s) { s->model.num_key_value_heads = 3; },
       [](JobSpec* s) { s->model.head_dim = 15; },
       [](JobSpec* s) { s->model.type = "gpt2", s->model.num_key_value_heads = 2; },
-      [](JobSpec* s) { s->model.moe.num_experts = 1; },
+      [](JobSpec* s) { s->model.experts = {.num_experts = 1, .num_experts_per_tok = 2}; },
       [](JobSpec* s) { s->model.vocab_size = 255; },
       [](JobSpec* s) { s->data.sequence_length = 33; },
       [](JobSpec* s) { s->schedule.cycles = 101; },
@@ -69,7 +71,7 @@ TEST(CheckJob, TakesTheGoodAndRefusesEachBadOne) {
         s->model.hidden_size = 131072;
         s->model.intermediate_size = 524288;
         s->model.num_hidden_layers = 2048;
-        s->model.moe.num_experts = 1024;
+        s->model.experts = {.num_experts = 1024, .num_experts_per_tok = 1, .width = 524288};
       },
   };
   int index = 0;

@@ -29,13 +29,13 @@ struct MoeSpec {
 struct ExpertsSpec {
   int64_t num_experts = 0;  // 0 = a dense model
   int64_t num_experts_per_tok = 0;
-  int64_t width = 0;         // inside one expert
-  int64_t shared_width = 0;  // of the MLP that every token passes; 0 = none
+  int64_t width = 0;          // inside one expert
+  int64_t shared_width = 0;   // of the MLP that every token passes; 0 = none
   int64_t first_k_dense = 0;  // blocks at the beginning that have a dense MLP
   bool norm_topk_prob = true;
   double routed_scaling_factor = 1.0;
-  double aux_loss_coef = 0;  // load-balancing loss; its value is the coefficient when balanced
-  double z_loss_coef = 0;    // router z loss
+  double aux_loss_coef = 0;     // load-balancing loss; its value is the coefficient when balanced
+  double z_loss_coef = 0;       // router z loss
   double bias_update_rate = 0;  // of the selection bias, a step (auxiliary-free balancing)
   bool operator==(const ExpertsSpec&) const = default;
 };

@@ -97,6 +97,13 @@ inline JobKey Required(JobKey key) {
   return key;
 }
 
+// The key belongs to these model types alone; see JobKey::quantity.
+inline JobKey Of(std::vector<std::string> types, std::string quantity, JobKey key) {
+  key.types = std::move(types);
+  key.quantity = std::move(quantity);
+  return key;
+}
+
 inline JobKey WithDefault(std::string text, JobKey key) {
   key.default_text = std::move(text);
   return key;

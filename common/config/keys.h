@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/status.h"
@@ -21,7 +22,9 @@ struct JobKey {
   std::string type;  // what it takes, in the words of its errors
   std::string meaning;
   bool required = false;
-  std::string default_text;  // empty: whatever a fresh JobSpec holds
+  std::string default_text;        // empty: whatever a fresh JobSpec holds
+  std::vector<std::string> types;  // values of model.type that have this key; empty: all
+  std::string quantity;  // keys of different types with the same one are names of the same thing
   // Errors: kInvalidArgument "job.yaml:7: train.steps: expected ..., got ...".
   std::function<Status(const ConfigNode& node, const std::string& path, JobSpec* spec)> read;
   std::function<nlohmann::ordered_json(const JobSpec& spec)> write;
@@ -30,12 +33,19 @@ struct JobKey {
       read_short_form;
 };
 
+// Whether a job of this model.type may have the key.
+bool BelongsTo(const JobKey& key, std::string_view type);
+// "not a key of mixtral; it has num_local_experts", for a key that does not belong to `type`.
+std::string NotAKeyOf(const JobKey& key, const std::string& type);
+
 // All rows, in the order of the reference page.
 const std::vector<JobKey>& JobKeys();
 
 // Parts of the table, one a section or two.
 std::vector<JobKey> NameKeys();
 std::vector<JobKey> ModelKeys();
+std::vector<JobKey> ExpertKeys();
+std::vector<JobKey> MoeKeys();
 std::vector<JobKey> DataKeys();
 std::vector<JobKey> TrainKeys();
 std::vector<JobKey> OptimizerKeys();

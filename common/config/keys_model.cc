@@ -35,20 +35,6 @@ nlohmann::ordered_json WriteDataSources(const JobSpec& spec) {
   return list;
 }
 
-std::vector<JobKey> MoeKeys() {
-  return {
-      IntKey("model.moe.num_experts", {0, 1024}, TRIREME_FIELD(model.moe.num_experts),
-             "Mixture of experts: every block's MLP becomes this many SwiGLU experts behind a "
-             "softmax router. 0: dense."),
-      IntKey("model.moe.num_experts_per_tok", {1, 1024},
-             TRIREME_FIELD(model.moe.num_experts_per_tok),
-             "Experts that each token goes to; at most num_experts."),
-      NumberKey("model.moe.capacity_factor", {0, 1024}, TRIREME_FIELD(model.moe.capacity_factor),
-                "Room of an expert as a multiple of the even share of tokens; tokens beyond it are "
-                "dropped. 0: room for every token, nothing dropped."),
-  };
-}
-
 }  // namespace
 
 std::vector<JobKey> NameKeys() {
@@ -57,14 +43,21 @@ std::vector<JobKey> NameKeys() {
 }
 
 std::vector<JobKey> ModelKeys() {
-  std::vector<JobKey> keys = {
-      Required(
-          ChoiceKey("model.type", {"llama", "gpt2"}, TRIREME_FIELD(model.type), "Architecture.")),
+  return {
+      Required(ChoiceKey(
+          "model.type", {"llama", "gpt2", "mixtral", "qwen3_moe", "deepseek_moe", "grug_moe"},
+          TRIREME_FIELD(model.type),
+          "Architecture. The last four have experts, under the names of their Hugging Face "
+          "configurations; a key of another type is an error that names the right one.")),
       Required(IntKey("model.hidden_size", {1, 131072}, TRIREME_FIELD(model.hidden_size),
                       "Width of the residual stream.")),
-      WithDefault("gpt2: 4 * hidden_size; llama: required",
-                  IntKey("model.intermediate_size", {1, 524288},
-                         TRIREME_FIELD(model.intermediate_size), "Width inside the MLP.")),
+      Of({"llama", "gpt2", "mixtral", "deepseek_moe"}, "width",
+         WithDefault(
+             "gpt2: 4 * hidden_size; deepseek_moe without dense blocks: "
+             "moe_intermediate_size; else required",
+             IntKey("model.intermediate_size", {1, 524288}, TRIREME_FIELD(model.intermediate_size),
+                    "Width inside the MLP; mixtral: inside an expert; deepseek_moe: in "
+                    "the dense blocks."))),
       Required(IntKey("model.num_hidden_layers", {1, 2048}, TRIREME_FIELD(model.num_hidden_layers),
                       "Blocks.")),
       Required(IntKey("model.num_attention_heads", {1, 4096},
@@ -73,27 +66,29 @@ std::vector<JobKey> ModelKeys() {
           "num_attention_heads",
           IntKey("model.num_key_value_heads", {1, 4096}, TRIREME_FIELD(model.num_key_value_heads),
                  "Key and value heads; divides num_attention_heads.")),
-      WithDefault("hidden_size / num_attention_heads",
-                  IntKey("model.head_dim", {1, 4096}, TRIREME_FIELD(model.head_dim),
-                         "Width of one head; even for llama, whose rotary embedding turns pairs.")),
+      WithDefault(
+          "hidden_size / num_attention_heads",
+          IntKey("model.head_dim", {1, 4096}, TRIREME_FIELD(model.head_dim),
+                 "Width of one head; even, where a rotary embedding turns pairs (not gpt2); "
+                 "grug_moe, which turns half of it: a multiple of 4.")),
       Required(IntKey("model.vocab_size", {1, 16777216}, TRIREME_FIELD(model.vocab_size),
                       "Tokens that exist; at least those of data.tokenizer (bytes: 256).")),
       Required(IntKey("model.max_position_embeddings", {1, 16777216},
                       TRIREME_FIELD(model.max_position_embeddings),
                       "Longest sequence; gpt2 has a learned embedding for each position.")),
       NumberKey("model.norm_eps", {0, 1, true, false}, TRIREME_FIELD(model.norm_eps),
-                "Added to the mean square (llama) or variance (gpt2) of a norm."),
+                "Added to the mean square, or variance (gpt2), of a norm."),
       NumberKey("model.rope_theta", {1, 1e12}, TRIREME_FIELD(model.rope_theta),
-                "Base of the rotary embedding's wavelengths (llama)."),
-      WithDefault("llama: false; gpt2: true",
+                "Base of the rotary embedding's wavelengths (not gpt2)."),
+      WithDefault("gpt2: true; else false",
                   BoolKey("model.tie_word_embeddings", TRIREME_FIELD(model.tie_word_embeddings),
                           "Use the token embedding as the LM head too.")),
-      NumberKey("model.initializer_range", {0, 1, true, false},
-                TRIREME_FIELD(model.initializer_range),
-                "Standard deviation of the normal initialiser; see Initial weights below."),
+      WithDefault(
+          "grug_moe: 0.5 / sqrt(hidden_size); else 0.02",
+          NumberKey("model.initializer_range", {0, 1, true, false},
+                    TRIREME_FIELD(model.initializer_range),
+                    "Standard deviation of the normal initialiser; see Initial weights below.")),
   };
-  for (JobKey& key : MoeKeys()) keys.push_back(std::move(key));
-  return keys;
 }
 
 std::vector<JobKey> DataKeys() {

@@ -23,7 +23,7 @@ TEST(JobKeys, RowsAreCompleteAndUnique) {
     EXPECT_EQ(key.meaning.find('|'), std::string::npos) << key.path << " would break the page";
     EXPECT_EQ(key.type.find('|'), std::string::npos) << key.path << " would break the page";
   }
-  for (const char* path : {"name", "model.moe.num_experts", "mesh.reduce", "zero.stage",
+  for (const char* path : {"name", "model.num_experts", "mesh.reduce", "zero.stage",
                            "network.dcn.mbit_per_s", "checkpoint.load"}) {
     EXPECT_EQ(paths.count(path), 1u) << path;
   }

@@ -85,19 +85,32 @@ class JobReader {
   }
 
   StatusOr<JobSpec> Finish() {
+    RETURN_IF_ERROR(CheckTypes());
     for (const JobKey& key : JobKeys()) {
       if (!key.required || places_.count(key.path) > 0) continue;
+      if (!BelongsTo(key, spec_.model.type)) continue;
       return ConfigError(Locate(key.path), key.path, "required but missing; expected " + key.type);
     }
     const LocateKey locate = [this](const std::string& path) { return Locate(path); };
     const IsGivenKey given = [this](const std::string& path) { return places_.count(path) > 0; };
-    RETURN_IF_ERROR(FillDerivedKeys(locate, given("model.tie_word_embeddings"), &spec_));
+    RETURN_IF_ERROR(FillDerivedKeys(locate, given, &spec_));
     RETURN_IF_ERROR(ApplyShortForms(forms_, given, locate, &spec_));
     RETURN_IF_ERROR(CheckJob(spec_, locate));
     return std::move(spec_);
   }
 
  private:
+  // Keys of another architecture are refused. Without a model.type, that is missing first of all.
+  Status CheckTypes() const {
+    if (spec_.model.type.empty()) return absl::OkStatus();
+    for (const JobKey& key : JobKeys()) {
+      const auto place = places_.find(key.path);
+      if (place == places_.end() || BelongsTo(key, spec_.model.type)) continue;
+      return ConfigError(place->second, key.path, NotAKeyOf(key, spec_.model.type));
+    }
+    return absl::OkStatus();
+  }
+
   // The place of the key, or of the innermost section around it.
   std::string Locate(std::string path) const {
     while (true) {
@@ -127,7 +140,7 @@ StatusOr<JobSpec> ParseJob(std::string_view text, std::string_view file,
 std::string JobToJson(const JobSpec& spec) {
   nlohmann::ordered_json root = nlohmann::ordered_json::object();
   for (const JobKey& key : JobKeys()) {
-    if (!key.write) continue;
+    if (!key.write || !BelongsTo(key, spec.model.type)) continue;
     nlohmann::ordered_json* at = &root;
     size_t begin = 0;
     for (size_t dot = key.path.find('.'); dot != std::string::npos;

@@ -60,7 +60,6 @@ model:
   num_attention_heads: 6
   vocab_size: 300
   max_position_embeddings: 64
-  moe: {num_experts: 4, num_experts_per_tok: 1, capacity_factor: 1.25}
 data: {train: [{path: a b.txt}, {path: "c\"d.txt"}], sequence_length: 64}
 train: {steps: 1000, global_batch_size: 8, remat: block, seed: 7}
 schedule: {type: linear, warmup: 10%, decay: 0.2, rewarmup: 1 step, cycles: 2}
@@ -82,13 +81,20 @@ network: {ici: {mbit_per_s: 2.5e3}, dcn: {mbit_per_s: 100, latency_ms: 0.5}}
 trace: {path: traces, first_step: 4, steps: 2}
 )";
 
+constexpr std::string_view kExperts = R"(name: experts
+model: {type: deepseek_moe, hidden_size: 64, num_hidden_layers: 3, num_attention_heads: 4, vocab_size: 256, max_position_embeddings: 64, n_routed_experts: 16, num_experts_per_tok: 4, moe_intermediate_size: 24, n_shared_experts: 2, first_k_dense_replace: 1, intermediate_size: 96, routed_scaling_factor: 2.5, router_aux_loss_coef: 1e-4}
+moe: {dispatch: all_to_all, capacity_factor: 1.25, balance_group_sequences: 2}
+data: {train: [{path: x}], sequence_length: 64}
+train: {steps: 2, global_batch_size: 8}
+)";
+
 TEST(ParseJob, ReadsEveryKindOfValue) {
   const StatusOr<JobSpec> spec = ParseJob(kFull, "job.yaml");
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_EQ(spec->model.intermediate_size, 384);
   EXPECT_EQ(spec->model.num_key_value_heads, 6);
   EXPECT_TRUE(spec->model.tie_word_embeddings);
-  EXPECT_EQ(spec->model.moe.num_experts, 4);
+  EXPECT_EQ(spec->model.experts, ExpertsSpec()) << "dense";
   EXPECT_EQ(spec->data.train[1].path, "c\"d.txt");
   EXPECT_EQ(spec->train.remat, RematPolicy::kBlock);
   EXPECT_EQ(spec->schedule.warmup, (StepCount{true, 0.1}));
@@ -123,7 +129,7 @@ TEST(ParseJob, ReadsEveryParallelDimension) {
 }
 
 TEST(ParseJob, JsonRoundTripsExactly) {
-  for (const std::string_view text : {kExample, kFull}) {
+  for (const std::string_view text : {kExample, kFull, kExperts}) {
     const StatusOr<JobSpec> spec = ParseJob(text, "job.yaml");
     ASSERT_TRUE(spec.ok()) << spec.status();
     const std::string json = JobToJson(*spec);
@@ -249,8 +255,7 @@ TEST(ParseJob, NamesPlacePathAndWayOut) {
       {9, "pipeline: {layers_per_stage: [2, 1]}",
        "job.yaml:9: pipeline.layers_per_stage: adds up to 3", "num_hidden_layers is 4"},
       {9, "pipeline: {order: zero_bubble_h}",
-       "job.yaml:9: pipeline.order: expected one of gpipe, 1f1b, ",
-       "did you mean zero_bubble_h1?"},
+       "job.yaml:9: pipeline.order: expected one of gpipe, 1f1b, ", "did you mean zero_bubble_h1?"},
       {9, "pipeline: {chunks_per_stage: 65}", "job.yaml:9: pipeline.chunks_per_stage: expected a",
        "from 0 to 64, got 65"},
       {8, "mesh: {dcn_reduce: flatt}", "job.yaml:8: mesh.dcn_reduce: expected one of hierarchical",
@@ -312,10 +317,7 @@ TEST(ParseJob, ChecksTheModel) {
        kModelHead + sizes + "intermediate_size: 8, num_attention_heads: 4, num_key_value_heads: 3}",
        "job.yaml:2: model.num_key_value_heads: 3 does not divide num_attention_heads 4", "1, 2, 4"},
       {2, kModelHead + sizes + "intermediate_size: 8, num_attention_heads: 4, head_dim: 7}",
-       "job.yaml:2: model.head_dim: 7 is odd", "even"},
-      {2,
-       kModelHead + sizes + "intermediate_size: 8, num_attention_heads: 4, moe: {num_experts: 1}}",
-       "job.yaml:2: model.moe.num_experts_per_tok: 2 is more than num_experts 1", "at most"},
+       "job.yaml:2: model.head_dim: 7 is not a multiple of 2", "set it to 8"},
       {2, "model: {type: lama}", "job.yaml:2: model.type: expected one of llama, gpt2",
        "did you mean llama?"},
       {2,
@@ -359,7 +361,7 @@ TEST(ParseJob, SurvivesMutatedFiles) {
   const std::string_view alphabet = "{}[]:,-&*!|>'\"%@#?\n\t 019.e~\\\xff\xc3";
   int accepted = 0;
   for (int i = 0; i < 6000; ++i) {
-    std::string text(i % 2 == 0 ? kExample : kFull);
+    std::string text(i % 3 == 0 ? kExample : i % 3 == 1 ? kFull : kExperts);
     const uint64_t edits = 1 + random(4);
     for (uint64_t e = 0; e < edits; ++e) {
       const size_t at = random(text.size());

@@ -37,16 +37,32 @@ There is no ZeRO stage 2: gradients are reduced to the optimizer's shards alread
 `position` to axes of its own, those stand for `model` and `context` here. A job that maps `attention/key_position: null`
 and names no mode has mode all_gather.
 
+## Experts
+
+A type with experts sends each token to `num_experts_per_tok` of them; the names of its keys are those of its Hugging
+Face configuration. `norm_eps` and `rope_theta` have the same defaults for all types: a job gives those of its model
+(Qwen3: 1e-6 and 1e6).
+
+| type | router | kept balanced by |
+|---|---|---|
+| mixtral | softmax; weights of the chosen add up to 1 | load-balancing loss, router z loss |
+| qwen3_moe | softmax; weights of the chosen add up to 1 where `norm_topk_prob` | load-balancing loss |
+| deepseek_moe | sigmoid; weights of the chosen add up to `routed_scaling_factor` | a selection bias that follows the sign of each expert's load, `router_bias_update_rate` a step |
+| grug_moe | sigmoid; weights of the chosen add up to 2.5 | a selection bias that is set from quantiles of the router's logits after every step |
+
+Balance losses are weighted like the loss itself: their value is the coefficient when experts are loaded evenly. Loads are
+counted over balance groups, `moe.balance_group_sequences` sequences that follow each other, so the mesh changes none.
+
 ## Initial weights
 
 A function of the seed and the tensor's name alone, so the mesh never changes them.
 
 | tensors | start |
 |---|---|
-| matrices and embeddings (token, position, attention, MLP, experts, router, LM head) | normal, mean 0, standard deviation `model.initializer_range` |
+| matrices and embeddings (token, position, attention, MLP, experts, router, LM head) | normal, mean 0, standard deviation `model.initializer_range`; grug_moe: cut off at 3 standard deviations |
 | gpt2: the two projections of a block that write to the residual stream | as above, divided by sqrt(2 * num_hidden_layers) |
 | weights of norms | 1 |
-| biases | 0 |
+| biases, a router's too; grug_moe: gates of attention heads | 0 |
 
 ## Weight-decay mask
 
@@ -55,7 +71,7 @@ A function of the seed and the tensor's name alone, so the mesh never changes th
 | tensors | decay |
 |---|---|
 | attention and MLP projection matrices (experts included), LM head | yes |
-| norms, biases, token and position embeddings (also when tied to the LM head), routers | no |
+| norms, biases, token and position embeddings (also when tied to the LM head), routers, gates of heads and of norms | no |
 
 ## Optimizer
 
@@ -86,6 +102,13 @@ std::string DefaultOf(const JobKey& key) {
   return "`" + (value.is_string() ? value.get<std::string>() : value.dump()) + "`";
 }
 
+// "*mixtral, qwen3_moe:* ", nothing for a key of all types.
+std::string TypesOf(const JobKey& key) {
+  std::string text;
+  for (const std::string& type : key.types) text += (text.empty() ? "*" : ", ") + type;
+  return text.empty() ? "" : text + ":* ";
+}
+
 std::string SectionOf(const JobKey& key) { return key.path.substr(0, key.path.find('.')); }
 
 }  // namespace
@@ -99,8 +122,8 @@ std::string JobReferencePage() {
       page += (page.back() == '|' || page.size() == kHead.size() ? "## " : "\n## ") + section +
               "\n\n| key | takes | default | meaning |\n|---|---|---|---|\n";
     }
-    page += "| `" + key.path + "` | " + key.type + " | " + DefaultOf(key) + " | " + key.meaning +
-            " |\n";
+    page += "| `" + key.path + "` | " + key.type + " | " + DefaultOf(key) + " | " + TypesOf(key) +
+            key.meaning + " |\n";
   }
   return page + "\n" + std::string(kTail);
 }

@@ -5,7 +5,6 @@
 #define TRIREME_COMMON_CONFIG_SHORT_FORMS_H_
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,9 +20,6 @@ struct ShortForms {
   std::optional<bool> zero_prefetch;
   std::optional<bool> zero_reshard_after_forward;
 };
-
-// Whether the job gives the key at `path`.
-using IsGivenKey = std::function<bool(const std::string& path)>;
 
 // Writes what `forms` and the modes in `spec` stand for into spec->mesh:
 //   zero.stage 0: embed null for parameters and optimizer; 1: null and data; 3: data for both
