@@ -1,4 +1,4 @@
-// out = x on the owner (attribute owner 0 or absent), 0 elsewhere: readies a scalar that several
+// out = x on the owner (attribute owner 0 or absent), 0 elsewhere: readies numbers that several
 // ranks hold for a sum over all of them.
 #include "kernels/ops/signature.h"
 
@@ -6,8 +6,8 @@ namespace trireme {
 namespace {
 
 StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
-  RETURN_IF_ERROR(BindOperands(graph, node, "x:float64[]").status());
-  return std::vector<ValueType>{{{}, DType::kFloat64}};
+  ASSIGN_OR_RETURN(const Binding dims, BindOperands(graph, node, "x:float64[...]"));
+  return std::vector<ValueType>{{dims.leading(), DType::kFloat64}};
 }
 
 }  // namespace
