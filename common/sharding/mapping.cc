@@ -156,7 +156,7 @@ void LetExpertTokensFollow(Resolver& resolver) {
     for (const std::string& axis : Without(tokens, axes)) axes.push_back(axis);
     for (const char* dim : {"slot", "token_shard"}) {
       const std::string key = region + "/" + dim;
-      if (resolver.map.count(key) > 0) continue;
+      if (resolver.map.count(key) > 0 || resolver.map.count(dim) > 0) continue;
       resolver.Set("compute_mapping", key, axes, "follows batch and position");
     }
   }

@@ -61,7 +61,9 @@ TEST(Mapping, OwnDefaults) {
   EXPECT_EQ(compute.at("layers"), Axes{"stage"});
   EXPECT_EQ(compute.at("batch"), (Axes{"replica_dcn", "replica", "data", "expert"}));
   EXPECT_EQ(compute.at("experts/batch"), (Axes{"replica_dcn", "replica", "data"}));
-  EXPECT_EQ(compute.at("slot"), (Axes{"replica_dcn", "replica", "data"}));
+  EXPECT_EQ(compute.at("experts/slot"), (Axes{"replica_dcn", "replica", "data", "context"}));
+  EXPECT_EQ(compute.at("mlp/slot"), (Axes{"replica_dcn", "replica", "data", "context", "expert"}));
+  EXPECT_EQ(compute.at("expert_shard"), Axes{"expert"});
   const DimMapping& param = mapping.resolved(MappingKind::kParam);
   EXPECT_EQ(param.at("kv_heads"), Axes{"model"});
   EXPECT_EQ(param.at("vocab"), Axes{"model"});
@@ -95,9 +97,24 @@ TEST(Mapping, BatchIsGatheredOverExpertInTheExpertsRegion) {
 // Experts over the data axis: no tensor [expert, slot] may want that axis twice.
 TEST(Mapping, SlotsAvoidTheAxesThatExpertsTake) {
   const Mapping mapping = MakeOrDie(DenseMesh(), {.shared = {{"expert", {"data"}}}});
-  EXPECT_EQ(mapping.resolved(MappingKind::kCompute).at("slot"), (Axes{"replica_dcn", "replica"}));
+  EXPECT_EQ(mapping.resolved(MappingKind::kCompute).at("experts/slot"),
+            (Axes{"replica_dcn", "replica", "context"}));
   EXPECT_EQ(mapping.resolved(MappingKind::kCompute).at("experts/batch"),
             (Axes{"replica_dcn", "replica"}));
+}
+
+// Parallel folding: experts over the axes that attention uses otherwise.
+TEST(Mapping, RowsGoWhereAnExpertsRegionOfItsOwnSendsThem) {
+  const Mapping mapping = MakeOrDie(
+      ExpertMesh(), {.shared = {{"experts/expert", {"expert", "model"}}, {"experts/mlp", {}}},
+                     .compute = {{"mlp/position", {"model"}}}});
+  const DimMapping& compute = mapping.resolved(MappingKind::kCompute);
+  EXPECT_EQ(compute.at("experts/position"), Axes{});
+  EXPECT_EQ(compute.at("mlp/slot"), (Axes{"replica_dcn", "replica", "data", "expert", "model"}));
+  EXPECT_EQ(compute.at("experts/slot"), (Axes{"replica_dcn", "replica", "data"}));
+  EXPECT_EQ(compute.at("expert_shard"), (Axes{"expert", "model"}));
+  EXPECT_EQ(mapping.Lookup(MappingKind::kCompute, "mlp", "expert").entry,
+            "shared_mapping expert: expert (default)");
 }
 
 TEST(Mapping, SharedReachesBothAndKvHeadsFollowHeads) {

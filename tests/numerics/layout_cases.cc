@@ -31,6 +31,48 @@ optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 
 schedule: {type: cosine, warmup: 2 steps, min_ratio: 0.1}
 )";
 
+constexpr char kMixtral[] = R"(
+name: layout
+model: {type: mixtral, hidden_size: 16, intermediate_size: 24, num_hidden_layers: 3,
+        num_attention_heads: 4, num_key_value_heads: 2, vocab_size: 257,
+        max_position_embeddings: 16, initializer_range: 0.3, num_local_experts: 4,
+        num_experts_per_tok: 2}
+data: {train: [{path: none.txt}], tokenizer: bytes, sequence_length: 7}
+train: {steps: 10, global_batch_size: 8, microbatch_size: 2, seed: 3}
+optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 0.1,
+            max_grad_norm: 1.0}
+schedule: {type: cosine, warmup: 2 steps, min_ratio: 0.1}
+)";
+
+constexpr char kGrug[] = R"(
+name: layout
+model: {type: grug_moe, hidden_size: 16, num_hidden_layers: 4, num_attention_heads: 4,
+        num_key_value_heads: 2, vocab_size: 257, max_position_embeddings: 16,
+        initializer_range: 0.3, num_experts: 8, num_experts_per_tok: 2,
+        moe_intermediate_size: 12, shared_expert_intermediate_size: 8, sliding_window: 3,
+        gated_norm_rank: 4, router_z_loss_coef: 1e-3}
+data: {train: [{path: none.txt}], tokenizer: bytes, sequence_length: 7}
+train: {steps: 10, global_batch_size: 8, microbatch_size: 2, seed: 3}
+optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 0.1,
+            max_grad_norm: 1.0}
+schedule: {type: cosine, warmup: 2 steps, min_ratio: 0.1}
+)";
+
+constexpr char kDeepseek[] = R"(
+name: layout
+model: {type: deepseek_moe, hidden_size: 16, intermediate_size: 24, num_hidden_layers: 4,
+        num_attention_heads: 4, num_key_value_heads: 2, vocab_size: 257,
+        max_position_embeddings: 16, initializer_range: 0.3, n_routed_experts: 8,
+        num_experts_per_tok: 2, moe_intermediate_size: 12, n_shared_experts: 1,
+        first_k_dense_replace: 1, routed_scaling_factor: 1.8, router_aux_loss_coef: 1e-3,
+        router_bias_update_rate: 0.01}
+data: {train: [{path: none.txt}], tokenizer: bytes, sequence_length: 7}
+train: {steps: 10, global_batch_size: 8, microbatch_size: 2, seed: 3}
+optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 0.1,
+            max_grad_norm: 1.0}
+schedule: {type: cosine, warmup: 2 steps, min_ratio: 0.1}
+)";
+
 const char kNoFsdp[] = "mesh.param_mapping.embed=null";
 const char kSp[] = "mesh.compute_mapping.residual/position=model";
 
@@ -53,10 +95,16 @@ std::vector<std::string> Split(const std::string& text) {
 
 std::string Axes(const std::string& axes) { return "mesh.axes={" + axes + "}"; }
 
-std::string BaseOf(const LayoutCase& layout) { return layout.model == "gpt2" ? kGpt2 : kLlama; }
+std::string BaseOf(const LayoutCase& layout) {
+  const std::string family = layout.model.substr(0, layout.model.find('_'));
+  if (family == "gpt2") return kGpt2;
+  if (family == "mixtral") return kMixtral;
+  if (family == "grug") return kGrug;
+  return family == "deepseek" ? kDeepseek : kLlama;
+}
 
 std::vector<std::string> ModelOverrides(const LayoutCase& layout) {
-  if (layout.model == "moe") return {"model.moe.num_experts=4", "model.moe.num_experts_per_tok=2"};
+  if (layout.model == "grug_groups2") return {"moe.balance_group_sequences=2"};
   if (layout.model == "deep") return {"model.num_hidden_layers=9"};
   if (layout.model == "tied") return {"model.tie_word_embeddings=true"};
   return {};
@@ -111,14 +159,6 @@ std::vector<LayoutCase> LayoutCases() {
       {"dcn2_fsdp2", Axes("data: 2"), "llama", 4, 2},
       {"dcn2_fsdp2_tp2", Axes("data: 2, model: 2"), "gpt2", 8, 2},
       {"dcn2_zero1", Join({Axes("data: 2"), zero1}), "llama", 4, 2},
-      {"moe_1", Axes("data: 1"), "moe", 1},
-      {"moe_ep2", Axes("data: 1, expert: 2"), "moe", 2},
-      {"moe_ep4", Axes("data: 1, expert: 4"), "moe", 4},
-      {"moe_ep2_fsdp2", Axes("data: 2, expert: 2"), "moe", 4},
-      {"moe_ep2_tp2", Axes("data: 1, expert: 2, model: 2"), "moe", 4},
-      {"moe_ep2_sp2", Join({Axes("data: 1, expert: 2, model: 2"), kSp}), "moe", 4},
-      {"moe_ep2_pp2", Axes("stage: 2, data: 1, expert: 2"), "moe", 4},
-      {"moe_fsdp2_remat", Join({Axes("data: 2"), remat}), "moe", 2},
       {"vocab_whole_tp2", Join({Axes("model: 2"), "mesh.shared_mapping.vocab=null"}), "gpt2", 2},
   };
 }

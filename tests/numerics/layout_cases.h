@@ -27,6 +27,8 @@ inline void PrintTo(const LayoutCase& layout, std::ostream* out) {
 std::vector<LayoutCase> LayoutCases();
 // Beyond those: async and ring forms, context parallelism, several slices, all pipeline orders.
 std::vector<LayoutCase> ParallelCases();
+// Experts: both exchanges, alone and with every other dimension, and folded into other axes.
+std::vector<LayoutCase> ExpertCases();
 // `count` combinations of all of it on up to 8 ranks, always the same ones.
 std::vector<LayoutCase> RandomCases(int count);
 

@@ -7,6 +7,7 @@
 
 #include "common/base/math.h"
 #include "coordinator/planner/planner.h"
+#include "kernels/ops/router_stats/layout.h"
 #include "tests/numerics/layout_cases.h"
 #include "tests/support/lockstep.h"
 
@@ -31,6 +32,7 @@ SequenceData Sequence(int64_t step, int64_t sequence) {
 struct Training {
   std::map<std::string, std::vector<float>> initial, grads;
   std::vector<double> losses, grad_norms;
+  std::vector<std::vector<double>> router_stats;  // by step
 };
 
 StatusOr<Training> Train(const JobSpec& job, const Topology& topology) {
@@ -45,6 +47,7 @@ StatusOr<Training> Train(const JobSpec& job, const Topology& topology) {
     ASSIGN_OR_RETURN(const LockstepResult result, lockstep->RunStep(step));
     training.losses.push_back(result.loss);
     training.grad_norms.push_back(result.grad_norm);
+    training.router_stats.push_back(result.router_stats);
     for (const std::string& name : lockstep->TensorNames()) {
       if (step == 0) {
         ASSIGN_OR_RETURN(training.grads[name], lockstep->Tensor(name, Lockstep::What::kGrad));
@@ -88,6 +91,26 @@ double RelativeDifference(const std::vector<float>& a, const std::vector<float>&
   return std::sqrt(difference) / std::max(Norm(b), 1e-3 * grad_norm);
 }
 
+// What routers saw is the same on every layout: loads exactly, sums of floats nearly. How many waves
+// it took is not.
+void ExpectSameRouting(const std::vector<double>& a, const std::vector<double>& b,
+                       int64_t num_experts, int step) {
+  ASSERT_EQ(a.size(), b.size());
+  const int64_t size = RouterStatSize(num_experts);
+  for (size_t i = 0; i < a.size(); ++i) {
+    const int64_t at = static_cast<int64_t>(i) % size;
+    const std::string where = "step " + std::to_string(step) + ", router sum " + std::to_string(at);
+    if (at == kRouterExtraWaves) continue;
+    if (at == kRouterSenderDrops || at == kRouterReceiverDrops) {
+      EXPECT_EQ(a[i], 0) << where;
+    } else if (at >= kRouterLoads && at < RouterBetas(num_experts)) {
+      EXPECT_EQ(a[i], b[i]) << where;
+    } else {
+      EXPECT_NEAR(a[i], b[i], 1e-4 * (1 + std::abs(b[i]))) << where;
+    }
+  }
+}
+
 class Layouts : public testing::TestWithParam<LayoutCase> {};
 
 TEST_P(Layouts, EqualOneRank) {
@@ -110,6 +133,8 @@ TEST_P(Layouts, EqualOneRank) {
         << "step " << step;
     EXPECT_NEAR(training->grad_norms[step], one.grad_norms[step], 1e-4 * one.grad_norms[step])
         << "step " << step;
+    ExpectSameRouting(training->router_stats[step], one.router_stats[step],
+                      job->model.experts.num_experts, step);
   }
   EXPECT_LT(one.losses[kSteps - 1], one.losses[0] * 1.2);
 }
@@ -170,6 +195,8 @@ TEST(CompressedLayouts, TrainNearOneRank) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Base, Layouts, testing::ValuesIn(LayoutCases()),
+                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Experts, Layouts, testing::ValuesIn(ExpertCases()),
                          [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Random, Layouts, testing::ValuesIn(RandomCases(40)),
                          [](const auto& info) { return info.param.name; });

@@ -12,6 +12,7 @@
 #include "common/plan/position_order.h"
 #include "common/plan/validate.h"
 #include "kernels/ops/kernel.h"
+#include "kernels/ops/router_stats/layout.h"
 #include "kernels/ops/step_control/layout.h"
 #include "tests/support/collectives.h"
 
@@ -36,6 +37,9 @@ struct Lockstep::Rank {
 
   const Code& CodeOf(Phase phase, int chunk) { return code.at({phase, chunk}); }
 
+  // Whether the predicate of what stands next says no.
+  bool Skips(const Op& op);
+
   std::byte* Address(const ResolvedOperand& operand, int slot) {
     return arena.data() + ArenaOffset(*program, operand, std::max(slot, 0));
   }
@@ -54,6 +58,13 @@ struct Lockstep::Op {
     return instruction != nullptr && IsCollective(instruction->source->op);
   }
 };
+
+bool Lockstep::Rank::Skips(const Op& op) {
+  if (op.instruction->predicate.empty()) return false;
+  int32_t number = 0;
+  std::memcpy(&number, Address(op.instruction->predicate[0], op.slot), sizeof(number));
+  return number <= op.instruction->source->above;
+}
 
 Lockstep::Lockstep(const Plan& plan, SequenceSource source, Kernels kernels)
     : plan_(plan), source_(std::move(source)), kernels_(kernels) {}
@@ -203,6 +214,7 @@ bool Lockstep::TryCollective(std::vector<std::vector<Op>>& ops, int64_t rank) {
     if (!peer.flying.empty()) return peer.flying.front();
     if (peer.at >= ops[peer.rank].size()) return nullptr;
     const Op& op = ops[peer.rank][peer.at];
+    if (op.is_collective() && peer.Skips(op)) return nullptr;
     return op.is_collective() && !op.instruction->source->async ? &op : nullptr;
   };
   const Op* mine_op = next_of(*ranks_[rank]);
@@ -318,6 +330,10 @@ bool Lockstep::Step(std::vector<std::vector<Op>>& ops, Rank& rank, int64_t step)
     return true;
   }
   if (op.instruction == nullptr) return TryExchange(ops, rank.rank);
+  if (rank.Skips(op)) {
+    ++rank.at;
+    return true;
+  }
   if (!op.is_collective()) {
     RunKernel(rank, op);
     ++rank.at;
@@ -363,7 +379,10 @@ StatusOr<LockstepResult> Lockstep::RunStep(int64_t step) {
     std::memset(rank->arena.data() + program.PoolOffset(Pool::kGrad), 0,
                 program.PoolBytes(Pool::kGrad));
     std::byte* scalars = rank->arena.data() + program.PoolOffset(Pool::kScalars);
-    std::memset(scalars + program.scalars.reduce, 0, 4 * sizeof(double));
+    std::memset(scalars + program.scalars.reduce, 0, kReduceSize * sizeof(double));
+    std::memset(scalars + program.scalars.router_stats, 0,
+                program.scalars.router_layers.size() *
+                    RouterStatSize(program.scalars.router_experts) * sizeof(double));
     const auto value = static_cast<double>(step);
     std::memcpy(scalars + program.scalars.control, &value, sizeof(value));
     ops.push_back(StepOps(*rank));
@@ -375,7 +394,15 @@ StatusOr<LockstepResult> Lockstep::RunStep(int64_t step) {
               first.arena.data() + first.program->PoolOffset(Pool::kScalars) +
                   first.program->scalars.control,
               sizeof(control));
-  return LockstepResult{control[2], control[3], control[4], control[9]};
+  LockstepResult result{control[2], control[3], control[4], control[9], {}};
+  const ScalarPlacement& scalars = first.program->scalars;
+  if (scalars.router_layers.empty()) return result;
+  result.router_stats.resize(scalars.router_layers.size() * RouterStatSize(scalars.router_experts));
+  std::memcpy(
+      result.router_stats.data(),
+      first.arena.data() + first.program->PoolOffset(Pool::kScalars) + scalars.router_stats,
+      result.router_stats.size() * sizeof(double));
+  return result;
 }
 
 std::vector<std::string> Lockstep::TensorNames() const {
@@ -415,6 +442,7 @@ StatusOr<std::vector<float>> Lockstep::Tensor(const std::string& name, What what
   for (const auto& rank : ranks_) {
     for (const TensorPlacement& tensor : rank->program->tensors) {
       if (tensor.name != name) continue;
+      if (what != What::kParam && !tensor.trained) return std::vector<float>();
       Place place{Pool::kParam, tensor.param_offset};
       if (what == What::kGrad) place = tensor.reduced_grad;
       if (what == What::kState0) place = {Pool::kState, tensor.state_offsets[0]};

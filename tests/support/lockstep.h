@@ -29,6 +29,7 @@ struct LockstepResult {
   double grad_norm = 0;
   double learning_rate = 0;
   double weight = 0;
+  std::vector<double> router_stats;  // of all layers, as ScalarPlacement lays them out
 };
 
 class Lockstep {

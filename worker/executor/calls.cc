@@ -47,6 +47,10 @@ class CallBuilder {
     for (const ResolvedOperand& operand : instruction.in) call.in.push_back(MakeTensor(operand));
     for (const ResolvedOperand& operand : instruction.out) call.out.push_back(MakeTensor(operand));
     call.accumulate = source.accumulate;
+    for (const ResolvedOperand& operand : instruction.predicate) {
+      call.predicate = MakeTensor(operand).i32();
+      call.above = source.above;
+    }
     if (source.workspace >= 0) {
       call.workspace =
           arena_ + ArenaOffset(program_, Place{Pool::kScratch, source.workspace}, slot_);
@@ -58,6 +62,10 @@ class CallBuilder {
                                "of one build");
       }
       call.kernel = FindKernels(source.op).cpu;
+      if (call.kernel == nullptr && !FindRule(source.op).is_view) {
+        return InvalidArgument("the program runs op '" + source.op +
+                               "', which only stands for others; it was not compiled to its end");
+      }
       return call;
     }
     call.group = {GroupId(instruction.group), std::move(instruction.group)};

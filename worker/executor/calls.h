@@ -34,6 +34,9 @@ struct Call {
   GroupRanks group;
   ReduceKind reduce = ReduceKind::kSum;
   bool async = false;
+  // The call is made only where the number there is more than `above`; null: always.
+  const int32_t* predicate = nullptr;
+  int32_t above = 0;
   int32_t wait = 0;  // async collectives of the list that must be over first (hazards.h)
   // kPermute: ranks that this one sends to and receives from.
   int32_t to = 0;
