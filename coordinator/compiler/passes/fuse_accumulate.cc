@@ -32,6 +32,7 @@ void FuseAccumulate(Graph& graph) {
     const std::vector<int>& outputs = FindRule(node.op).accumulating_outputs;
     const bool all =
         !outputs.empty() && std::all_of(outputs.begin(), outputs.end(), [&](int index) {
+          if (index >= static_cast<int>(node.outputs.size())) return false;  // not made here
           const int value = node.outputs[index];
           return accumulate_of[value] >= 0 && readers[value] == 1;
         });

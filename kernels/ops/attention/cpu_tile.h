@@ -12,13 +12,15 @@
 namespace trireme {
 
 // s = s * scale where the key is allowed, -inf elsewhere.
-TRIREME_SIMD void MaskRow(float* s, int64_t n, float scale, int32_t q_position, int32_t q_segment,
-                          const int32_t* k_positions, const int32_t* k_segments) {
+TRIREME_SIMD void MaskRow(float* s, int64_t n, float scale, int32_t lowest, int32_t q_position,
+                          int32_t q_segment, const int32_t* k_positions,
+                          const int32_t* k_segments) {
   constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 #pragma omp simd
   for (int64_t j = 0; j < n; ++j) {
     const float scaled = s[j] * scale;
-    const bool allowed = (k_positions[j] <= q_position) & (k_segments[j] == q_segment);
+    const bool allowed =
+        (k_positions[j] >= lowest) & (k_positions[j] <= q_position) & (k_segments[j] == q_segment);
     s[j] = allowed ? scaled : kMinusInfinity;
   }
 }
@@ -41,9 +43,10 @@ inline void TileScores(const AttentionSizes& shape, const AttentionTile& tile, c
   for (int64_t i = 0; i < tile.num_queries; ++i) {
     const int64_t query = tile.b * shape.queries + tile.query + i;
     const int64_t key = tile.b * shape.keys + tile.key;
+    const int32_t q_position = shape.q_positions[query];
     RunSimd<MaskRow>(scores + i * tile.num_keys, tile.num_keys, shape.scale,
-                     shape.q_positions[query], shape.q_segments[query], shape.k_positions + key,
-                     shape.k_segments + key);
+                     LowestKey(q_position, shape.window), q_position, shape.q_segments[query],
+                     shape.k_positions + key, shape.k_segments + key);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/ops/attention/operands.h"
 #include "kernels/ops/kernel.h"
 
 namespace trireme {
@@ -20,6 +21,7 @@ struct AttentionSizes {
   int64_t batch = 0, queries = 0, heads = 0, head_dim = 0, keys = 0, kv_heads = 0;
   int64_t query_group = 1, head_start = 0, kv_head_start = 0;
   float scale = 1;
+  int64_t window = 0;
   const int32_t* q_positions = nullptr;
   const int32_t* k_positions = nullptr;
   const int32_t* q_segments = nullptr;
@@ -49,6 +51,7 @@ inline AttentionSizes MakeAttentionSizes(const KernelArgs& args, int q_input, in
           .head_start = args.attrs.GetInt("head_start", 0),
           .kv_head_start = args.attrs.GetInt("kv_head_start", 0),
           .scale = static_cast<float>(args.attrs.GetDouble("scale")),
+          .window = args.attrs.GetInt("window", 0),
           .q_positions = args.in[index_input].i32(),
           .k_positions = args.in[index_input + 1].i32(),
           .q_segments = args.in[index_input + 2].i32(),
@@ -77,22 +80,55 @@ inline IntRange RangeOf(const int32_t* values, int64_t n) {
   return range;
 }
 
+// Queries of a block that see keys of the segments and positions given.
+struct QueryRun {
+  IntRange segments;
+  int32_t lowest = 0, highest = 0;  // key positions
+};
+inline constexpr int kMaxQueryRuns = 8;
+
+inline QueryRun MakeQueryRun(const AttentionSizes& shape, int64_t at, int64_t n) {
+  const IntRange positions = RangeOf(shape.q_positions + at, n);
+  return {RangeOf(shape.q_segments + at, n), LowestKey(positions.low, shape.window),
+          positions.high};
+}
+
+// Cuts the queries [at, at + n) where their segment changes, so that a short segment's first
+// positions do not open the window of the segment before it. The last run takes what is left.
+inline int FindQueryRuns(const AttentionSizes& shape, int64_t at, int64_t n, QueryRun* runs) {
+  int count = 0;
+  for (int64_t begin = 0; begin < n;) {
+    int64_t end = begin + 1;
+    while (end < n && (count + 1 == kMaxQueryRuns ||
+                       shape.q_segments[at + end] == shape.q_segments[at + begin])) {
+      ++end;
+    }
+    runs[count++] = MakeQueryRun(shape, at + begin, end - begin);
+    begin = end;
+  }
+  return count;
+}
+
 // Calls f(tile) for the key blocks that the block of queries at `query` can see, in order. Blocks
-// are trimmed to the keys between the first and the last that any query may see, so causal and
-// segment masks cost only what they keep.
+// are trimmed to the keys between the first and the last that any query may see, so causal, window
+// and segment masks cost only what they keep.
 template <typename F>
 void ForEachKeyTile(const AttentionSizes& shape, int64_t b, int64_t query, const F& f) {
   const int64_t num_queries = std::min(kQueryBlock, shape.queries - query);
-  const int32_t* q_segments = shape.q_segments + b * shape.queries + query;
-  const IntRange positions = RangeOf(shape.q_positions + b * shape.queries + query, num_queries);
-  const IntRange segments = RangeOf(q_segments, num_queries);
+  const int64_t first_query = b * shape.queries + query;
+  QueryRun runs[kMaxQueryRuns];
+  const int num_runs = FindQueryRuns(shape, first_query, num_queries, runs);
+  const IntRange positions = RangeOf(shape.q_positions + first_query, num_queries);
+  const IntRange segments = RangeOf(shape.q_segments + first_query, num_queries);
   for (int64_t block = 0; block < shape.keys; block += kKeyBlock) {
     const int64_t n = std::min(kKeyBlock, shape.keys - block);
     const int32_t* k_positions = shape.k_positions + b * shape.keys + block;
     const int32_t* k_segments = shape.k_segments + b * shape.keys + block;
     const auto visible = [&](int64_t j) {
-      return k_positions[j] <= positions.high && k_segments[j] >= segments.low &&
-             k_segments[j] <= segments.high;
+      return std::any_of(runs, runs + num_runs, [&](const QueryRun& run) {
+        return k_positions[j] <= run.highest && k_positions[j] >= run.lowest &&
+               k_segments[j] >= run.segments.low && k_segments[j] <= run.segments.high;
+      });
     };
     int64_t begin = 0;
     int64_t end = n;
@@ -104,7 +140,8 @@ void ForEachKeyTile(const AttentionSizes& shape, int64_t b, int64_t query, const
     const bool one_segment = segments.low == segments.high && key_segments.low == segments.low &&
                              key_segments.high == segments.low;
     f(AttentionTile{b, query, num_queries, block + begin, end - begin,
-                    !one_segment || key_positions.high > positions.low});
+                    !one_segment || key_positions.high > positions.low ||
+                        key_positions.low < LowestKey(positions.high, shape.window)});
   }
 }
 

@@ -1,5 +1,6 @@
-// Rule of attention: softmax(q k^T * scale) v with a causal mask by positions inside segments, and
-// grouped kv heads. Keeps the logarithm of the softmax's denominator for the backward.
+// Rule of attention: softmax(q k^T * scale) v with a causal mask by positions inside segments, a
+// window of the last `window` positions where asked for, and grouped kv heads. Keeps the logarithm
+// of the softmax's denominator for the backward.
 #include "kernels/ops/attention/operands.h"
 #include "kernels/ops/graph_builder.h"
 #include "kernels/ops/infer_util.h"
@@ -32,8 +33,7 @@ void Grad(GradArgs& args) {
   if (args.output_grads[0] < 0) return;
   const Node& node = args.node;
   const std::vector<int> grads = args.builder.Add(
-      "attention_grad",
-      {{"scale", node.attrs.GetDouble("scale")}, {"query_group", node.attrs.GetInt("query_group")}},
+      "attention_grad", AttentionAttrs(node),
       {args.output_grads[0], node.inputs[0], node.inputs[1], node.inputs[2], node.outputs[0],
        node.outputs[1], node.inputs[3], node.inputs[4], node.inputs[5], node.inputs[6]},
       GradName(args, 0));
@@ -44,10 +44,10 @@ void Grad(GradArgs& args) {
 // what its queries see of every block.
 std::vector<int> Expand(ExpandContext& context, const Graph& graph, const Node& node) {
   const std::vector<int> in = node.inputs;
-  const Attrs attrs = node.attrs;
+  const Attrs attrs = RingStepAttrs(graph, node, kAttention);
   const std::string dim = In(graph, node, kAttention.k).dims[1].name;
   const int64_t n = context.RingSize(dim);
-  if (n == 1) return context.Add("attention", attrs, in);
+  if (n == 1) return context.Add("attention", node.attrs, in);
   int k = in[kAttention.k];
   int v = in[kAttention.v];
   std::vector<int> merged;

@@ -36,10 +36,10 @@ OpCost Cost(const Graph& graph, const Node& node) {
 std::vector<int> Expand(ExpandContext& context, const Graph& graph, const Node& node) {
   const AttentionInputs& at = kAttentionGrad;
   const std::vector<int> in = node.inputs;
-  const Attrs attrs = node.attrs;
+  const Attrs attrs = RingStepAttrs(graph, node, at);
   const std::string dim = In(graph, node, at.k).dims[1].name;
   const int64_t n = context.RingSize(dim);
-  if (n == 1) return context.Add("attention_grad", attrs, in);
+  if (n == 1) return context.Add("attention_grad", node.attrs, in);
   std::vector<int> inputs = in;
   std::vector<int> own;
   std::vector<int> arrived(3, -1);  // dk and dv on their way

@@ -8,12 +8,16 @@
 
 namespace trireme {
 
-enum class Activation { kGeluTanh, kSilu, kRelu };
+enum class Activation { kGeluTanh, kSilu, kRelu, kSigmoid };
+
+// For messages about kinds that are none of them.
+inline constexpr const char kActivationNames[] = "gelu_tanh, silu, relu or sigmoid";
 
 inline std::optional<Activation> ParseActivation(std::string_view kind) {
   if (kind == "gelu_tanh") return Activation::kGeluTanh;
   if (kind == "silu") return Activation::kSilu;
   if (kind == "relu") return Activation::kRelu;
+  if (kind == "sigmoid") return Activation::kSigmoid;
   return std::nullopt;
 }
 
@@ -44,6 +48,8 @@ inline double Activate(Activation kind, double x) {
       return Silu(x);
     case Activation::kRelu:
       return x > 0 ? x : 0.0;
+    case Activation::kSigmoid:
+      return Sigmoid(x);
   }
   return 0.0;
 }
@@ -57,6 +63,8 @@ inline double ActivateGrad(Activation kind, double x) {
       return SiluGrad(x);
     case Activation::kRelu:
       return x > 0 ? 1.0 : 0.0;
+    case Activation::kSigmoid:
+      return Sigmoid(x) * (1.0 - Sigmoid(x));
   }
   return 0.0;
 }

@@ -32,6 +32,8 @@ void Cpu_map(const KernelArgs& args) {
         return RunSimd<MapRange<Activation::kSilu>>(x + begin, y + begin, n);
       case Activation::kRelu:
         return RunSimd<MapRange<Activation::kRelu>>(x + begin, y + begin, n);
+      case Activation::kSigmoid:
+        return RunSimd<MapRange<Activation::kSigmoid>>(x + begin, y + begin, n);
     }
   });
 }

@@ -19,6 +19,7 @@ TRIREME_SIMD float FastActivate(float x) {
   if constexpr (kKind == Activation::kGeluTanh) return x * GeluGate(x);
   if constexpr (kKind == Activation::kSilu) return x * FastSigmoid(x);
   if constexpr (kKind == Activation::kRelu) return x > 0 ? x : 0.0f;
+  if constexpr (kKind == Activation::kSigmoid) return FastSigmoid(x);
 }
 
 template <Activation kKind>
@@ -34,6 +35,10 @@ TRIREME_SIMD float FastActivateGrad(float x) {
     return gate * (1 + x * (1 - gate));
   }
   if constexpr (kKind == Activation::kRelu) return x > 0 ? 1.0f : 0.0f;
+  if constexpr (kKind == Activation::kSigmoid) {
+    const float gate = FastSigmoid(x);
+    return gate * (1 - gate);
+  }
 }
 
 }  // namespace trireme

@@ -12,7 +12,7 @@ StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
   RETURN_IF_ERROR(CheckFloat(graph, node, 0));
   if (!ParseActivation(node.attrs.GetString("kind"))) {
     return OpError(node,
-                   "kind is " + node.attrs.GetString("kind") + ", can be gelu_tanh, silu or relu");
+                   "kind is " + node.attrs.GetString("kind") + ", can be " + kActivationNames);
   }
   return std::vector<ValueType>{{In(graph, node, 0).dims, In(graph, node, 0).dtype}};
 }

@@ -33,6 +33,8 @@ void Cpu_map_grad(const KernelArgs& args) {
         return RunSimd<GradRange<Activation::kSilu>>(dy + i, x + i, dx + i, n);
       case Activation::kRelu:
         return RunSimd<GradRange<Activation::kRelu>>(dy + i, x + i, dx + i, n);
+      case Activation::kSigmoid:
+        return RunSimd<GradRange<Activation::kSigmoid>>(dy + i, x + i, dx + i, n);
     }
   });
 }

@@ -14,7 +14,7 @@ StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
   RETURN_IF_ERROR(CheckLike(graph, node, 1, dy.dims, dy.dtype));
   if (!ParseActivation(node.attrs.GetString("kind"))) {
     return OpError(node,
-                   "kind is " + node.attrs.GetString("kind") + ", can be gelu_tanh, silu or relu");
+                   "kind is " + node.attrs.GetString("kind") + ", can be " + kActivationNames);
   }
   return std::vector<ValueType>{{dy.dims, dy.dtype}};
 }

@@ -1,4 +1,4 @@
-// a * b, vectorised; b is repeated over a's leading dims.
+// a * b, vectorised; b is repeated over a's leading dims, or over the last ones.
 #include "kernels/device/cpu_util.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/simd.h"
@@ -39,6 +39,12 @@ void Cpu_mul(const KernelArgs& args) {
     return;
   }
   const int64_t rows = period == 0 ? 0 : count / period;
+  if (args.attrs.GetInt("leading", 0) != 0) {  // `period` rows of `rows` elements
+    ParallelRows(args.stream, period, rows, [&](int64_t row) {
+      RunSimd<RangeScalar>(a + row * rows, b + row, y + row * rows, rows);
+    });
+    return;
+  }
   ParallelRows(args.stream, rows, period,
                [&](int64_t row) { RunSimd<Range>(a + row * period, b, y + row * period, period); });
 }

@@ -30,6 +30,18 @@ inline double RandomNormal(uint64_t key, uint64_t index) {
   return std::sqrt(-2 * std::log(u)) * std::cos(kTwoPi * v);
 }
 
+// Standard normal number cut at +-3: draws outside are drawn again, each time from a key of its
+// own, so that the element is still a function of its index alone. A draw in 370 is outside.
+inline double RandomTruncatedNormal(uint64_t key, uint64_t index) {
+  constexpr double kCut = 3;
+  constexpr int kMaxDraws = 16;  // 1e-41 is the chance to need more
+  double value = RandomNormal(key, index);
+  for (int draw = 1; std::abs(value) > kCut && draw < kMaxDraws; ++draw) {
+    value = RandomNormal(Mix64(key + static_cast<uint64_t>(draw)), index);
+  }
+  return std::abs(value) > kCut ? 0.0 : value;
+}
+
 // Row-major index in the logical tensor of the local element `local`, or -1 where it is padding.
 inline int64_t LogicalIndex(int64_t local, const std::vector<int64_t>& local_sizes,
                             const std::vector<int64_t>& start,

@@ -17,6 +17,9 @@ void Reference_random_fill(const KernelArgs& args) {
   for (int64_t i = 0; i < out.count(); ++i) {
     const int64_t index = LogicalIndex(i, out.sizes, start, args.attrs.GetInts("global_sizes"));
     double value = kind == "ones" ? 1.0 : 0.0;
+    if (kind == "truncated_normal") {
+      value = std_dev * RandomTruncatedNormal(key, static_cast<uint64_t>(index));
+    }
     if (kind == "normal") value = std_dev * RandomNormal(key, static_cast<uint64_t>(index));
     Store(out, i, index < 0 ? 0.0 : value);
   }

@@ -1,6 +1,7 @@
-// Initial values of a parameter. Attributes: kind (zeros, ones, normal), std, seed, stream,
-// global_sizes (logical), start_0, start_1, ... (first global index of each dim); for graphs
-// written by hand, sizes and dtype of the output.
+// Initial values of a parameter. Attributes: kind (zeros, ones, normal, truncated_normal: cut at
+// three deviations), std (before it is cut), seed, stream, global_sizes (logical), start_0,
+// start_1, ... (first global index of each dim); for graphs written by hand, sizes and dtype of the
+// output.
 #include "kernels/ops/signature.h"
 
 namespace trireme {
@@ -10,8 +11,8 @@ StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
   RETURN_IF_ERROR(CheckCount(graph, node, 0));
   RETURN_IF_ERROR(CheckAttrs(node, {"kind", "std", "seed", "stream", "global_sizes", "sizes"}));
   const std::string& kind = node.attrs.GetString("kind");
-  if (kind != "zeros" && kind != "ones" && kind != "normal") {
-    return OpError(node, "unknown kind " + kind + "; known: zeros, ones, normal");
+  if (kind != "zeros" && kind != "ones" && kind != "normal" && kind != "truncated_normal") {
+    return OpError(node, "unknown kind " + kind + "; known: zeros, ones, normal, truncated_normal");
   }
   const std::vector<int64_t>& sizes = node.attrs.GetInts("sizes");
   if (sizes.size() != node.attrs.GetInts("global_sizes").size()) {

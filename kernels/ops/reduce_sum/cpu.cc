@@ -1,5 +1,5 @@
-// Sum over the leading dims: rows are added up in chunks (a bias gradient), or everything is summed
-// in double.
+// Sum over the leading dims: rows are added up in chunks (a bias gradient); over the last ones, row
+// by row; or everything is summed in double.
 #include <algorithm>
 
 #include "kernels/device/cpu_util.h"
@@ -53,6 +53,22 @@ void SumRows(const KernelArgs& args, int64_t rows, int64_t columns) {
                });
 }
 
+// Sum of one short row.
+TRIREME_SIMD void RowSum(const float* x, int64_t n, float* sum, bool add) {
+  float total = 0;
+#pragma omp simd reduction(+ : total)
+  for (int64_t i = 0; i < n; ++i) total += x[i];
+  *sum = add ? *sum + total : total;
+}
+
+// out[r] = sum over columns.
+void SumColumns(const KernelArgs& args, int64_t rows, int64_t columns) {
+  const float* x = args.in[0].f32();
+  ParallelRows(args.stream, rows, columns, [&](int64_t row) {
+    RunSimd<RowSum>(x + row * columns, columns, args.out[0].f32() + row, args.accumulate);
+  });
+}
+
 }  // namespace
 
 void Cpu_reduce_sum(const KernelArgs& args) {
@@ -61,6 +77,7 @@ void Cpu_reduce_sum(const KernelArgs& args) {
   if (x.dtype != DType::kFloat32 || kept == 0) return Reference_reduce_sum(args);
   if (kept == 1) return SumAll(args, x.count());
   if (args.out[0].dtype != DType::kFloat32) return Reference_reduce_sum(args);
+  if (args.attrs.GetInt("leading", 0) != 0) return SumColumns(args, kept, x.count() / kept);
   SumRows(args, x.count() / kept, kept);
 }
 

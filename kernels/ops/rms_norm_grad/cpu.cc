@@ -24,10 +24,30 @@ TRIREME_SIMD void GradRow(const float* dy, const float* x, const float* w, float
   }
 }
 
+// Without w: dx alone.
+TRIREME_SIMD void PlainGradRow(const float* dy, const float* x, float inv, float* dx, int64_t n) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += dy[i] * x[i];
+  const float factor = sum / static_cast<float>(n) * inv * inv;
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) dx[i] = inv * (dy[i] - x[i] * factor);
+}
+
+void PlainGrad(const KernelArgs& args) {
+  const RowShape shape = RowsOf(args.in[0]);
+  const int64_t n = shape.columns;
+  ParallelRows(args.stream, shape.rows, n, [&](int64_t row) {
+    RunSimd<PlainGradRow>(args.in[0].f32() + row * n, args.in[1].f32() + row * n,
+                          args.in[2].f32()[row], args.out[0].f32() + row * n, n);
+  });
+}
+
 }  // namespace
 
 void Cpu_rms_norm_grad(const KernelArgs& args) {
-  if (!AreFloat32(args.in, {0, 1, 2, 3})) return Reference_rms_norm_grad(args);
+  if (!AreFloat32(args.in, {0, 1, 2})) return Reference_rms_norm_grad(args);
+  if (args.in.size() == 3) return PlainGrad(args);
   const RowShape shape = RowsOf(args.in[0]);
   const int64_t n = shape.columns;
   const float* dy = args.in[0].f32();

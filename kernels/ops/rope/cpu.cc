@@ -49,11 +49,11 @@ const Table& TableFor(double theta, int64_t half, int32_t rows) {
   return table;
 }
 
-// All heads at one position.
-TRIREME_SIMD void Rotate(const float* x, const float* angles, float* y, int64_t heads, int64_t half,
-                         float sign) {
+// All heads, of `size`, at one position.
+TRIREME_SIMD void Rotate(const float* x, const float* angles, float* y, int64_t heads, int64_t size,
+                         int64_t half, float sign) {
   for (int64_t head = 0; head < heads; ++head) {
-    const int64_t low = head * 2 * half;
+    const int64_t low = head * size;
     const int64_t high = low + half;
 #pragma omp simd
     for (int64_t i = 0; i < half; ++i) {
@@ -63,6 +63,8 @@ TRIREME_SIMD void Rotate(const float* x, const float* angles, float* y, int64_t 
       y[low + i] = a * angles[i] - b * sine;
       y[high + i] = b * angles[i] + a * sine;
     }
+#pragma omp simd
+    for (int64_t i = low + 2 * half; i < low + size; ++i) y[i] = x[i];
   }
 }
 
@@ -74,13 +76,14 @@ void Cpu_rope(const KernelArgs& args) {
   const int32_t* positions = args.in[1].i32();
   const int64_t rows = args.in[1].count();
   const int64_t heads = x.size(2);
-  const int64_t half = x.size(3) / 2;
+  const int64_t size = x.size(3);
+  const int64_t half = args.attrs.GetInt("rotary_dim", size) / 2;
   const double theta = args.attrs.GetDouble("theta");
   const float sign = args.attrs.GetInt("inverse", 0) != 0 ? -1.0f : 1.0f;
   const int32_t largest = *std::max_element(positions, positions + rows);
   const Table& table =
       TableFor(theta, half, std::clamp<int32_t>(largest, 0, kTablePositions - 1) + 1);
-  ParallelRows(args.stream, rows, heads * 2 * half, [&](int64_t row) {
+  ParallelRows(args.stream, rows, heads * size, [&](int64_t row) {
     const int32_t position = positions[row];
     const float* angles = nullptr;
     if (position >= 0 && position < table.rows) {
@@ -90,8 +93,8 @@ void Cpu_rope(const KernelArgs& args) {
       FillAngles(position, theta, half, fresh);
       angles = fresh;
     }
-    const int64_t offset = row * heads * 2 * half;
-    RunSimd<Rotate>(x.f32() + offset, angles, args.out[0].f32() + offset, heads, half, sign);
+    const int64_t offset = row * heads * size;
+    RunSimd<Rotate>(x.f32() + offset, angles, args.out[0].f32() + offset, heads, size, half, sign);
   });
 }
 
