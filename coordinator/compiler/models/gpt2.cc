@@ -70,7 +70,7 @@ int Attention(GraphBuilder& b, const ModelContext& context, int x, double residu
   const int q = project("q", context.Heads());
   const int k = project("k", context.KvHeads());
   const int v = project("v", context.KvHeads());
-  const int o = context.Attention(b, q, k, v, /*rope=*/false);
+  const int o = context.Attention(b, q, k, v, {.rope = false});
   const int w = b.Param(context.Matrix(prefix + "c_proj.weight",
                                        {context.Heads(), context.HeadDim(), context.Embed()},
                                        "attention", true, residual_scale));
@@ -123,9 +123,6 @@ Graph Head(const ModelContext& context, Purpose purpose) {
 }  // namespace
 
 StatusOr<Model> BuildGpt2(const ModelContext& context, Purpose purpose) {
-  if (context.spec.moe.num_experts > 0) {
-    return InvalidArgument("model.moe: gpt2 has no mixture of experts; use model.type: llama");
-  }
   Model model;
   model.segments = {Embedding(context), Block(context), Head(context, purpose)};
   model.chain.push_back({0, -1});

@@ -16,11 +16,7 @@ Model Build(const ModelSpec& spec, Purpose purpose = Purpose::kTrain) {
 TEST(Llama, ChainIsEmbedBlocksHead) {
   const Model model = Build(TinyLlama());
   ASSERT_EQ(model.segments.size(), 3u);
-  std::string chain;
-  for (const ChainLink& link : model.chain) {
-    chain += model.segments[link.segment].name + ":" + std::to_string(link.layer) + " ";
-  }
-  EXPECT_EQ(chain, "embed:-1 block:0 block:1 head:-1 ");
+  EXPECT_EQ(ChainText(model), "embed:-1 block:0 block:1 head:-1 ");
 }
 
 TEST(Llama, TensorsOfEachSegment) {
@@ -72,7 +68,9 @@ TEST(Llama, TrainEndsInLossAndGenerateInLogits) {
   const Graph train = Build(TinyLlama()).segments[2];
   ASSERT_GE(train.loss, 0);
   EXPECT_TRUE(train.value(train.loss).dims.empty());
-  EXPECT_TRUE(train.value(train.loss_weight).dims.empty());
+  ASSERT_EQ(train.contributions.size(), 2u) << "loss and its weight";
+  EXPECT_EQ(train.contributions[0].value, train.loss);
+  EXPECT_TRUE(train.value(train.contributions[1].value).dims.empty());
   EXPECT_TRUE(train.edges_out.empty());
   const Graph generate = Build(TinyLlama(), Purpose::kGenerate).segments[2];
   EXPECT_EQ(generate.loss, -1);

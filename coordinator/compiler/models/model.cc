@@ -7,6 +7,10 @@ namespace trireme {
 
 StatusOr<Model> BuildLlama(const ModelContext& context, Purpose purpose);
 StatusOr<Model> BuildGpt2(const ModelContext& context, Purpose purpose);
+StatusOr<Model> BuildMixtral(const ModelContext& context, Purpose purpose);
+StatusOr<Model> BuildQwen3Moe(const ModelContext& context, Purpose purpose);
+StatusOr<Model> BuildDeepseekMoe(const ModelContext& context, Purpose purpose);
+StatusOr<Model> BuildGrugMoe(const ModelContext& context, Purpose purpose);
 
 namespace {
 
@@ -18,6 +22,10 @@ struct Architecture {
 constexpr Architecture kArchitectures[] = {
     {"llama", BuildLlama},
     {"gpt2", BuildGpt2},
+    {"mixtral", BuildMixtral},
+    {"qwen3_moe", BuildQwen3Moe},
+    {"deepseek_moe", BuildDeepseekMoe},
+    {"grug_moe", BuildGrugMoe},
 };
 
 }  // namespace
@@ -53,7 +61,7 @@ LogicalTensor ModelContext::Matrix(const std::string& name, const std::vector<Di
                                    const std::string& region, bool decay, double scale) const {
   return {.name = name,
           .dims = dims,
-          .init = InitKind::kNormal,
+          .init = matrix_init,
           .init_std = spec.initializer_range * scale,
           .decay = decay,
           .region = region};
@@ -64,12 +72,14 @@ LogicalTensor ModelContext::Vector(const std::string& name, const std::vector<Di
   return {.name = name, .dims = dims, .init = init, .region = region};
 }
 
-int ModelContext::Attention(GraphBuilder& b, int q, int k, int v, bool rope) const {
+int ModelContext::Attention(GraphBuilder& b, int q, int k, int v,
+                            const AttentionOptions& options) const {
   const int positions = b.Input("positions", Tokens(), DType::kInt32);
   const int segments = b.Input("segments", Tokens(), DType::kInt32);
   const std::vector<std::pair<std::string, std::string>> to_key = {{"position", "key_position"}};
-  if (rope) {
-    const Attrs attrs = {{"theta", spec.rope_theta}, {"inverse", int64_t{0}}};
+  if (options.rope) {
+    Attrs attrs = {{"theta", spec.rope_theta}, {"inverse", int64_t{0}}};
+    if (options.rotary_dim > 0) attrs.Set("rotary_dim", options.rotary_dim);
     q = b.Add1("rope", attrs, {q, positions}, "q_rotated");
     k = b.Add1("rope", attrs, {k, positions}, "k_rotated");
   }
@@ -77,8 +87,9 @@ int ModelContext::Attention(GraphBuilder& b, int q, int k, int v, bool rope) con
   v = b.Rename(v, b.region(), to_key, "values");
   const int key_positions = b.Rename(positions, b.region(), to_key, "key_positions");
   const int key_segments = b.Rename(segments, b.region(), to_key, "key_segments");
-  const Attrs attrs = {{"scale", 1.0 / std::sqrt(static_cast<double>(spec.head_dim))},
-                       {"query_group", spec.num_attention_heads / spec.num_key_value_heads}};
+  Attrs attrs = {{"scale", options.scale_mult / std::sqrt(static_cast<double>(spec.head_dim))},
+                 {"query_group", spec.num_attention_heads / spec.num_key_value_heads}};
+  if (options.window > 0) attrs.Set("window", options.window);
   return b.Add1("attention", attrs, {q, k, v, positions, key_positions, segments, key_segments},
                 "attended");
 }

@@ -49,6 +49,13 @@ std::string InstanceName(const std::string& name, int layer);
 
 // ---- for builders
 
+struct AttentionOptions {
+  bool rope = true;        // queries and keys are rotated by their positions
+  int64_t rotary_dim = 0;  // of head_dim, from the first on; 0 = all
+  int64_t window = 0;      // keys that a query sees, its own the last; 0 = all before it
+  double scale_mult = 1;   // times the scale 1 / sqrt(head_dim)
+};
+
 // Dims and helpers shared by the architectures.
 class ModelContext {
  public:
@@ -71,15 +78,18 @@ class ModelContext {
   std::vector<Dim> Tokens() const { return {Batch(), Position()}; }
   std::vector<Dim> Residual() const { return {Batch(), Position(), Embed()}; }
 
-  // A matrix with the model's normal initialiser times `scale`.
+  // Of matrices: normal, or truncated normal.
+  InitKind matrix_init = InitKind::kNormal;
+
+  // A matrix with the model's initialiser times `scale`.
   LogicalTensor Matrix(const std::string& name, const std::vector<Dim>& dims,
                        const std::string& region, bool decay, double scale = 1.0) const;
   LogicalTensor Vector(const std::string& name, const std::vector<Dim>& dims,
                        const std::string& region, InitKind init) const;
 
   // q, k, v, each in [batch, position, heads or kv_heads, head_dim] -> output like q; positions and
-  // segments are the data inputs. q and k are rotated when `rope`.
-  int Attention(GraphBuilder& b, int q, int k, int v, bool rope) const;
+  // segments are the data inputs.
+  int Attention(GraphBuilder& b, int q, int k, int v, const AttentionOptions& options) const;
 
   // Ends a model: sums of weighted losses, or logits.
   void Head(GraphBuilder& b, int x, int table, Purpose purpose) const;

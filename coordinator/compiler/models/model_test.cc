@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/config/keys.h"
+#include "common/config/values.h"
 #include "coordinator/compiler/models/tiny_models.h"
 
 namespace trireme {
@@ -13,17 +15,48 @@ TEST(Model, UnknownTypeNamesTheKnown) {
   spec.type = "lama";
   const Status status = BuildModel(spec, {4, 6}, Purpose::kTrain).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(status.ToString().find("unknown architecture \"lama\"; known: llama, gpt2"),
+  EXPECT_NE(status.ToString().find("unknown architecture \"lama\"; known: llama, gpt2, mixtral"),
             std::string::npos)
       << status;
 }
 
+const std::vector<ModelSpec>& TinyModels() {
+  static const auto& specs = *new std::vector<ModelSpec>{
+      TinyLlama(), TinyGpt2(), TinyMoe(), TinyQwen3Moe(), TinyDeepseekMoe(), TinyGrugMoe()};
+  return specs;
+}
+
 TEST(Model, EveryTypeBuilds) {
-  for (const std::string_view type : ModelTypes()) {
-    ModelSpec spec = TinyGpt2();
-    spec.type = type;
-    EXPECT_TRUE(BuildModel(spec, {4, 6}, Purpose::kTrain).ok()) << type;
-    EXPECT_TRUE(BuildModel(spec, {4, 6}, Purpose::kGenerate).ok()) << type;
+  std::vector<std::string> built;
+  for (const ModelSpec& spec : TinyModels()) {
+    built.push_back(spec.type);
+    EXPECT_TRUE(BuildModel(spec, {4, 6}, Purpose::kTrain).ok()) << spec.type;
+    EXPECT_TRUE(BuildModel(spec, {4, 6}, Purpose::kGenerate).ok()) << spec.type;
+  }
+  const std::vector<std::string_view> types = ModelTypes();
+  EXPECT_EQ(built, std::vector<std::string>(types.begin(), types.end()));
+}
+
+// The parser takes the types that there are builders for.
+TEST(Model, JobFileTakesTheSameTypes) {
+  const std::vector<std::string_view> types = ModelTypes();
+  for (const JobKey& key : JobKeys()) {
+    if (key.path != "model.type") continue;
+    EXPECT_EQ(key.type, Describe(std::vector<std::string>(types.begin(), types.end())));
+    return;
+  }
+  ADD_FAILURE() << "no key model.type";
+}
+
+// Generating neither judges routers nor counts what they do.
+TEST(Model, OnlyTrainingContributes) {
+  for (const ModelSpec& spec : TinyModels()) {
+    const StatusOr<Model> model = BuildModel(spec, {4, 6}, Purpose::kGenerate);
+    ASSERT_TRUE(model.ok()) << model.status();
+    for (const Graph& segment : model->segments) {
+      EXPECT_EQ(segment.loss, -1) << spec.type << " " << segment.name;
+      EXPECT_TRUE(segment.contributions.empty()) << spec.type << " " << segment.name;
+    }
   }
 }
 
@@ -33,7 +66,7 @@ TEST(Model, InstanceNameFillsTheLayerIn) {
 }
 
 TEST(Model, NeighboursAgreeAboutTheirEdge) {
-  for (const ModelSpec& spec : {TinyLlama(), TinyGpt2(), TinyMoe()}) {
+  for (const ModelSpec& spec : TinyModels()) {
     const StatusOr<Model> model = BuildModel(spec, {4, 6}, Purpose::kTrain);
     ASSERT_TRUE(model.ok()) << model.status();
     for (size_t i = 0; i + 1 < model->chain.size(); ++i) {
@@ -51,7 +84,7 @@ TEST(Model, NeighboursAgreeAboutTheirEdge) {
 
 // No tensor has one dim name twice: a sharding is looked up by name.
 TEST(Model, NoValueRepeatsADimName) {
-  for (const ModelSpec& spec : {TinyLlama(), TinyGpt2(), TinyMoe()}) {
+  for (const ModelSpec& spec : TinyModels()) {
     const StatusOr<Model> model = BuildModel(spec, {4, 6}, Purpose::kTrain);
     ASSERT_TRUE(model.ok()) << model.status();
     for (const Graph& segment : model->segments) {
