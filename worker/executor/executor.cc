@@ -1,4 +1,5 @@
-// The step loop. Nothing in it allocates or parses; strings are made only for errors.
+// The step loop. Nothing in it allocates or parses, but for the result at its end; strings are made
+// only for errors.
 #include "worker/executor/executor.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "common/base/check.h"
 #include "common/plan/resolve.h"
 #include "common/plan/validate.h"
+#include "kernels/ops/router_stats/layout.h"
 #include "kernels/ops/step_control/layout.h"
 #include "worker/comm/flight_recorder.h"
 
@@ -18,6 +20,11 @@ static_assert(kControlSize == kControlEntries && kReduceSize == kReduceEntries,
               "the validator checks the scalar blocks that step_control uses");
 
 constexpr int kNumPhases = 7;
+
+int64_t RouterStatCount(const ScalarPlacement& scalars) {
+  return static_cast<int64_t>(scalars.router_layers.size()) *
+         RouterStatSize(scalars.router_experts);
+}
 
 bool IsPerMicrobatch(Phase phase) {
   return phase == Phase::kForward || phase == Phase::kBackward || phase == Phase::kWeightGrad;
@@ -134,6 +141,11 @@ void Executor::StartStep(int64_t step) {
   if (!has_scalars_) return;
   const Place reduce = {Pool::kScalars, program.scalars.reduce};
   device_.FillZero(arena_ + ArenaOffset(program, reduce, 0), kReduceSize * sizeof(double));
+  const int64_t stats_bytes = RouterStatCount(program.scalars) * int64_t{sizeof(double)};
+  if (stats_bytes > 0) {
+    const Place stats = {Pool::kScalars, program.scalars.router_stats};
+    device_.FillZero(arena_ + ArenaOffset(program, stats, 0), stats_bytes);
+  }
   const double value = static_cast<double>(step);
   Write({Pool::kScalars, program.scalars.control + kControlStep * int64_t{sizeof(double)}}, 0,
         &value, sizeof(value));
@@ -141,14 +153,19 @@ void Executor::StartStep(int64_t step) {
 
 StepResult Executor::FinishStep() const {
   if (!has_scalars_) return {};
+  const ScalarPlacement& scalars = program_.program.scalars;
   double control[kControlSize];
-  Read({Pool::kScalars, program_.program.scalars.control}, 0, control, sizeof(control));
+  Read({Pool::kScalars, scalars.control}, 0, control, sizeof(control));
+  std::vector<double> stats(RouterStatCount(scalars));
+  Read({Pool::kScalars, scalars.router_stats}, 0, stats.data(),
+       static_cast<int64_t>(stats.size() * sizeof(double)));
   return {.loss = control[kControlLoss],
           .grad_norm = control[kControlGradNorm],
           .learning_rate = control[kControlLearningRate],
           .tokens = control[kControlWeight],
           .applied = control[kControlApply] != 0,
-          .applied_steps = static_cast<int64_t>(control[kControlAppliedStep])};
+          .applied_steps = static_cast<int64_t>(control[kControlAppliedStep]),
+          .router_stats = std::move(stats)};
 }
 
 Status Executor::RunItem(int64_t step, int32_t item, const MicrobatchSource& source) {
@@ -186,6 +203,7 @@ Status Executor::RunCalls(const std::vector<Call>& calls, int64_t step, int32_t 
   for (size_t i = 0; i < calls.size(); ++i) {
     const Call& call = calls[i];
     if (call.wait > 0) RETURN_IF_ERROR(comm_thread_->WaitFor(base + call.wait));
+    if (call.predicate != nullptr && *call.predicate <= call.above) continue;
     const auto instruction = static_cast<int32_t>(i);
     if (call.async) {
       comm_thread_->Post([this, &call, step, item, instruction] {

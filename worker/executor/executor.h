@@ -25,12 +25,15 @@ using MicrobatchSource =
     std::function<Status(int64_t step, int64_t microbatch, const std::vector<void*>& inputs)>;
 
 struct StepResult {
-  double loss = 0;       // mean over the weight of the step
+  double loss = 0;       // mean over the weight of the step, losses of routers included
   double grad_norm = 0;  // before clipping
   double learning_rate = 0;
   double tokens = 0;     // sum of the loss weights
   bool applied = false;  // false: a non-finite gradient, nothing was changed
   int64_t applied_steps = 0;
+  // Sums of all ranks for every router of the model, as ScalarPlacement lays them out; empty for
+  // dense models.
+  std::vector<double> router_stats;
 };
 
 class Executor {

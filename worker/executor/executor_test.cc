@@ -13,8 +13,10 @@
 namespace trireme {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 constexpr Transport kTransports[] = {Transport::kShm, Transport::kTcp};
 
@@ -102,6 +104,7 @@ TEST(Executor, AddsMicrobatchesAndStartsEveryStepFromZero) {
     EXPECT_EQ(result->grad_norm, 2.0);
     EXPECT_EQ(result->tokens, 3.0);
     EXPECT_TRUE(result->applied);
+    EXPECT_TRUE(result->router_stats.empty());
     EXPECT_EQ(result->applied_steps, step + 1);
     EXPECT_EQ(result->learning_rate, step == 0 ? 0.5 : 0.25);
     double control_step = -1;
@@ -110,6 +113,37 @@ TEST(Executor, AddsMicrobatchesAndStartsEveryStepFromZero) {
   }
   (*executor)->SetAppliedStep(40);
   EXPECT_EQ((*executor)->AppliedStep(), 40);
+}
+
+// Routers of layers 1 and 2, of one expert: 10 numbers each, to which every microbatch adds 3.
+TEST(Executor, GivesTheSumsOfRoutersOfEachStep) {
+  RankProgram program = AccumulateProgram(1);
+  StageProgram& p = program.program;
+  for (PoolSize& pool : p.pools) {
+    if (pool.pool == Pool::kScalars) pool.bytes = 352;
+  }
+  p.scalars.router_stats = 168;
+  p.scalars.router_layers = {1, 2};
+  p.scalars.router_experts = 1;
+  p.scalars.router_choices = 1;
+  p.pools.push_back({Pool::kScratch, 160, 1});
+  const DType f64 = DType::kFloat64;
+  const Operand three = {{Pool::kScratch, 0}, {20}, f64}, stats = {{Pool::kScalars, 168}, {20}, f64};
+  ProgramBuilder builder(program);
+  builder.Add(Phase::kForward, "fill", {{"value", 3.0}, {"dtype", std::string("float64")}}, {},
+              {three});
+  builder.Add(Phase::kForward, "accumulate", {}, {three}, {stats}).accumulate = true;
+  ExpectValid(program);
+  const auto device = MakeCpuDevice(1);
+  const auto executor = Executor::Create(program, 0, nullptr, *device);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  for (int step = 0; step < 2; ++step) {
+    const StatusOr<StepResult> result = (*executor)->RunStep(step, Numbers(0));
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_THAT(result->router_stats, ::testing::AllOf(SizeIs(20), Each(6.0))) << step;
+    EXPECT_EQ(result->loss, 2.0);
+    EXPECT_EQ(result->learning_rate, step == 0 ? 0.5 : 0.25) << "the table beside them is whole";
+  }
 }
 
 TEST(Executor, SumsOverRanks) {

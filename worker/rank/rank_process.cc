@@ -18,6 +18,7 @@
 #include "worker/comm/bootstrap.h"
 #include "worker/comm/flight_recorder.h"
 #include "worker/rank/control.h"
+#include "worker/rank/router_metrics.h"
 #include "worker/rank/trainer.h"
 
 // Of the OpenMP runtime that oneDNN and the kernels use; <omp.h> is not there with every compiler.
@@ -215,6 +216,7 @@ class RankProcess {
                                                         : 0);
     metrics.set_ici_bytes(report.bytes.ici);
     metrics.set_dcn_bytes(report.bytes.dcn);
+    AddRouterMetrics(program_.program.scalars, report.result, metrics);
     return control_.Send(event);
   }
 
