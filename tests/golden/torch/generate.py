@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the PyTorch goldens of the numerics gate: llama.safetensors and gpt2.safetensors.
+"""Writes the PyTorch goldens of the numerics gate: one .safetensors file a model.
 
 Each file holds, as float32 and int32, the weights, the tokens and targets [batch, position], the loss and every
-gradient of one forward and backward pass, of a model written here from the papers and in nothing but torch tensor
-functions, in double precision. Names are Hugging Face's; shapes are Trireme's logical shapes (README.md in this
-folder lists them). Gradients are named "grad/<weight>". Weights, tokens and targets come from an integer hash, so the
-output is the same on every machine up to the last bits of the loss and the gradients.
+gradient of one forward and backward pass, of a model written in dense.py or moe.py from the papers and in nothing but
+torch tensor functions, in double precision. Names are Hugging Face's; shapes are Trireme's logical shapes (README.md in
+this folder lists them). Gradients are named "grad/<weight>". Weights, tokens and targets come from an integer hash, so
+the output is the same on every machine up to the last bits of the loss and the gradients.
 
 Needs Python 3 with torch and numpy. Run: python3 generate.py [output folder]
 """
@@ -19,10 +19,12 @@ import sys
 import numpy as np
 import torch
 
-BATCH, POSITION, VOCAB, EMBED, LAYERS, HEADS = 3, 12, 61, 32, 2, 4
-HEAD_DIM = EMBED // HEADS
-LLAMA_KV_HEADS, LLAMA_MLP, LLAMA_THETA, LLAMA_EPS = 2, 48, 10000.0, 1e-5
-GPT2_MAX_POSITION, GPT2_MLP, GPT2_EPS = 16, 4 * EMBED, 1e-5
+from dense import VOCAB, gpt2_logits, gpt2_shapes, llama_logits, llama_shapes
+from moe import CHOICES, MODELS, quantile_betas, router_loss
+
+BATCH, POSITION = 3, 12
+# Routing gaps: what a golden must have, and what a seed is looked for that has.
+SMALLEST_GAP, WANTED_GAP, MAX_SEEDS = 1e-3, 5e-3, 2000
 
 
 def mix64(x):
@@ -52,7 +54,12 @@ def uniform(name, shape):
 def make_weight(name, shape):
     """float32: about 1 for the scales of norms, small for biases, of the usual size for matrices."""
     values = uniform(name, shape)
-    if "norm" in name or ".ln_" in name:
+    module = name.split(".")[-2]
+    if name.endswith("router.bias"):
+        values = 0.5 * (values - values.mean())
+    elif name.endswith("e_score_correction_bias"):
+        values = 0.2 * values
+    elif module.endswith("norm") or module.startswith("ln_"):
         values = (1.0 if name.endswith("weight") else 0.0) + 0.2 * values
     elif name.endswith("bias"):
         values = 0.1 * values
@@ -66,119 +73,10 @@ def make_ids(name):
     return (bits % np.uint64(VOCAB)).astype(np.int32).reshape(BATCH, POSITION)
 
 
-def attend(q, k, v):
-    """Causal attention; q [b, p, h, d], k and v with as many or fewer heads."""
-    group = q.shape[2] // k.shape[2]
-    k = k.repeat_interleave(group, dim=2)
-    v = v.repeat_interleave(group, dim=2)
-    scores = torch.einsum("bphd,bkhd->bhpk", q, k) / math.sqrt(q.shape[3])
-    position = torch.arange(q.shape[1])
-    scores = scores.masked_fill(position[None, :] > position[:, None], -math.inf)
-    return torch.einsum("bhpk,bkhd->bphd", torch.softmax(scores, dim=-1), v)
-
-
-def rotate(x):
-    """Rotary embedding with rotated halves, as Hugging Face's Llama."""
-    half = x.shape[3] // 2
-    frequency = LLAMA_THETA ** (-torch.arange(half, dtype=x.dtype) / half)
-    angle = torch.arange(x.shape[1], dtype=x.dtype)[:, None] * frequency
-    cosine, sine = torch.cos(angle)[None, :, None, :], torch.sin(angle)[None, :, None, :]
-    low, high = x[..., :half], x[..., half:]
-    return torch.cat([low * cosine - high * sine, high * cosine + low * sine], dim=-1)
-
-
-def rms_norm(x, weight):
-    return x * torch.rsqrt((x * x).mean(dim=-1, keepdim=True) + LLAMA_EPS) * weight
-
-
-def layer_norm(x, weights, name):
-    mean = x.mean(dim=-1, keepdim=True)
-    variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
-    normal = (x - mean) / torch.sqrt(variance + GPT2_EPS)
-    return normal * weights[name + ".weight"] + weights[name + ".bias"]
-
-
-def gelu_tanh(x):
-    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
-
-
-def llama_shapes():
-    shapes = {"model.embed_tokens.weight": (VOCAB, EMBED)}
-    for i in range(LAYERS):
-        layer = f"model.layers.{i}."
-        shapes[layer + "input_layernorm.weight"] = (EMBED,)
-        shapes[layer + "self_attn.q_proj.weight"] = (EMBED, HEADS, HEAD_DIM)
-        shapes[layer + "self_attn.k_proj.weight"] = (EMBED, LLAMA_KV_HEADS, HEAD_DIM)
-        shapes[layer + "self_attn.v_proj.weight"] = (EMBED, LLAMA_KV_HEADS, HEAD_DIM)
-        shapes[layer + "self_attn.o_proj.weight"] = (HEADS, HEAD_DIM, EMBED)
-        shapes[layer + "post_attention_layernorm.weight"] = (EMBED,)
-        shapes[layer + "mlp.gate_proj.weight"] = (EMBED, LLAMA_MLP)
-        shapes[layer + "mlp.up_proj.weight"] = (EMBED, LLAMA_MLP)
-        shapes[layer + "mlp.down_proj.weight"] = (LLAMA_MLP, EMBED)
-    shapes["model.norm.weight"] = (EMBED,)
-    shapes["lm_head.weight"] = (VOCAB, EMBED)
-    return shapes
-
-
-def llama_logits(weights, tokens):
-    x = weights["model.embed_tokens.weight"][tokens]
-    for i in range(LAYERS):
-        layer = f"model.layers.{i}."
-        h = rms_norm(x, weights[layer + "input_layernorm.weight"])
-        q, k, v = (
-            torch.einsum("bpe,ehd->bphd", h, weights[f"{layer}self_attn.{name}_proj.weight"])
-            for name in "qkv"
-        )
-        o = attend(rotate(q), rotate(k), v)
-        x = x + torch.einsum("bphd,hde->bpe", o, weights[layer + "self_attn.o_proj.weight"])
-        h = rms_norm(x, weights[layer + "post_attention_layernorm.weight"])
-        gate = h @ weights[layer + "mlp.gate_proj.weight"]
-        up = h @ weights[layer + "mlp.up_proj.weight"]
-        x = x + (gate * torch.sigmoid(gate) * up) @ weights[layer + "mlp.down_proj.weight"]
-    return rms_norm(x, weights["model.norm.weight"]) @ weights["lm_head.weight"].T
-
-
-def gpt2_shapes():
-    shapes = {
-        "transformer.wte.weight": (VOCAB, EMBED),
-        "transformer.wpe.weight": (GPT2_MAX_POSITION, EMBED),
-    }
-    for i in range(LAYERS):
-        layer = f"transformer.h.{i}."
-        for norm in ("ln_1", "ln_2"):
-            shapes[f"{layer}{norm}.weight"] = (EMBED,)
-            shapes[f"{layer}{norm}.bias"] = (EMBED,)
-        for name in "qkv":
-            shapes[f"{layer}attn.{name}_proj.weight"] = (EMBED, HEADS, HEAD_DIM)
-            shapes[f"{layer}attn.{name}_proj.bias"] = (HEADS, HEAD_DIM)
-        shapes[layer + "attn.c_proj.weight"] = (HEADS, HEAD_DIM, EMBED)
-        shapes[layer + "attn.c_proj.bias"] = (EMBED,)
-        shapes[layer + "mlp.c_fc.weight"] = (EMBED, GPT2_MLP)
-        shapes[layer + "mlp.c_fc.bias"] = (GPT2_MLP,)
-        shapes[layer + "mlp.c_proj.weight"] = (GPT2_MLP, EMBED)
-        shapes[layer + "mlp.c_proj.bias"] = (EMBED,)
-    shapes["transformer.ln_f.weight"] = (EMBED,)
-    shapes["transformer.ln_f.bias"] = (EMBED,)
-    return shapes
-
-
-def gpt2_logits(weights, tokens):
-    x = weights["transformer.wte.weight"][tokens]
-    x = x + weights["transformer.wpe.weight"][torch.arange(tokens.shape[1])]
-    for i in range(LAYERS):
-        layer = f"transformer.h.{i}."
-        h = layer_norm(x, weights, layer + "ln_1")
-        q, k, v = (
-            torch.einsum("bpe,ehd->bphd", h, weights[f"{layer}attn.{name}_proj.weight"])
-            + weights[f"{layer}attn.{name}_proj.bias"]
-            for name in "qkv"
-        )
-        o = torch.einsum("bphd,hde->bpe", attend(q, k, v), weights[layer + "attn.c_proj.weight"])
-        x = x + o + weights[layer + "attn.c_proj.bias"]
-        h = layer_norm(x, weights, layer + "ln_2")
-        h = gelu_tanh(h @ weights[layer + "mlp.c_fc.weight"] + weights[layer + "mlp.c_fc.bias"])
-        x = x + h @ weights[layer + "mlp.c_proj.weight"] + weights[layer + "mlp.c_proj.bias"]
-    return layer_norm(x, weights, "transformer.ln_f") @ weights["transformer.wte.weight"].T
+def make_loss_weights(name):
+    """Quarters from 0 to 1.75: exact in float32, different for every sequence, some of them 0."""
+    bits = mix64(np.arange(BATCH * POSITION, dtype=np.uint64) ^ stable_hash(name))
+    return ((bits % np.uint64(8)).astype(np.float32) / 4).reshape(BATCH, POSITION)
 
 
 def write_safetensors(path, arrays, metadata):
@@ -221,10 +119,81 @@ def generate(path, name, shapes, logits_of):
     print(f"{path}: loss {loss.item():.7f}, {sum(a.size for a in weights.values())} parameters")
 
 
+def to_variables(weights, trained):
+    return {
+        key: torch.tensor(value, dtype=torch.float64, requires_grad=trained(key)) for key, value in weights.items()
+    }
+
+
+def is_router_bias(name):
+    """Router biases follow statistics, not gradients."""
+    return name.endswith(("router.bias", "e_score_correction_bias"))
+
+
+def find_seed(model, shapes, tokens):
+    """The first seed, its weights and its routing gap, whose closest token is further than WANTED_GAP from a tie."""
+    for seed in range(MAX_SEEDS):
+        weights = {key: make_weight(f"{model.name}/{seed}/{key}", shape) for key, shape in shapes.items()}
+        with torch.no_grad():
+            routings = model.forward(to_variables(weights, lambda key: False), tokens)[1]
+        gap = min(routing.gap() for routing in routings)
+        if gap > WANTED_GAP:
+            return seed, weights, gap
+    raise SystemExit(f"{model.name}: no seed below {MAX_SEEDS} has a routing gap above {WANTED_GAP}")
+
+
+def router_arrays(model, routing, variables):
+    """Ids, loads, and what the balance rule makes of them: names end in the layer's number."""
+    arrays = {
+        f"experts/{routing.layer}": routing.ids.numpy().astype(np.int32),
+        f"loads/{routing.layer}": routing.loads().sum(dim=0).numpy().astype(np.int32),
+    }
+    if routing.bias:
+        unbiased = torch.topk(routing.logits.detach(), CHOICES, dim=-1).indices
+        assert not torch.equal(torch.sort(unbiased).values, torch.sort(routing.ids).values), "the bias changes nothing"
+        new_bias = model.next_bias(routing, variables[routing.bias])
+        arrays["next/" + routing.bias] = new_bias.numpy().astype(np.float32)
+    if model.name == "grug_moe":
+        arrays[f"betas/{routing.layer}"] = quantile_betas(routing).numpy().astype(np.float32)
+    return arrays
+
+
+def generate_moe(folder, model):
+    tokens, targets = make_ids(model.name + "/tokens"), make_ids(model.name + "/targets")
+    loss_weights = make_loss_weights(model.name + "/weights")
+    token_ids = torch.tensor(tokens, dtype=torch.int64)
+    seed, weights, gap = find_seed(model, model.shapes(), token_ids)
+    assert gap > SMALLEST_GAP, gap
+    variables = to_variables(weights, lambda key: not is_router_bias(key))
+    logits, routings = model.forward(variables, token_ids)
+    ids = torch.tensor(targets, dtype=torch.int64)
+    w = torch.tensor(loss_weights, dtype=torch.float64)
+    nll = -torch.log_softmax(logits, dim=-1).gather(2, ids[..., None])[..., 0]
+    router = sum(router_loss(routing, w, model.alpha, model.beta) for routing in routings)
+    loss = (w * nll).sum() / w.sum() + router
+    loss.backward()
+    arrays = dict(weights)
+    arrays["tokens"], arrays["targets"], arrays["weights"] = tokens, targets, loss_weights
+    arrays["loss"] = np.array(loss.item(), dtype=np.float32)
+    arrays["router_loss"] = np.array(router.item(), dtype=np.float32)
+    arrays["gap"] = np.array(gap, dtype=np.float32)
+    for routing in routings:
+        arrays |= router_arrays(model, routing, variables)
+    for key, variable in variables.items():
+        if variable.requires_grad:
+            arrays["grad/" + key] = variable.grad.numpy().astype(np.float32)
+    path = folder / f"{model.name}.safetensors"
+    write_safetensors(path, arrays, {"torch": torch.__version__, "model": model.name, "seed": str(seed)})
+    size = sum(a.size for a in weights.values())
+    print(f"{path}: loss {loss.item():.7f}, routers {router.item():.7f}, {size} parameters, seed {seed}, gap {gap:.5f}")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     generate(folder / "llama.safetensors", "llama", llama_shapes(), llama_logits)
     generate(folder / "gpt2.safetensors", "gpt2", gpt2_shapes(), gpt2_logits)
+    for model in MODELS:
+        generate_moe(folder, model())
 
 
 if __name__ == "__main__":
