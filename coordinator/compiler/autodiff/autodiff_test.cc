@@ -97,7 +97,7 @@ TEST(Autodiff, ParameterWithoutInfluenceHasNoGradient) {
 }
 
 TEST(Autodiff, LossIsSeeded) {
-  const StatusOr<Model> model = BuildModel(TinyLlama(), {4, 6}, Purpose::kTrain);
+  const StatusOr<Model> model = BuildModel(TinyLlama(), {}, {4, 6}, Purpose::kTrain);
   ASSERT_TRUE(model.ok()) << model.status();
   Graph head = model->segments[2];
   ASSERT_TRUE(AddBackward(head, 0.125).ok());
@@ -114,7 +114,7 @@ TEST(Autodiff, LossIsSeeded) {
 // Forward nodes keep their order and stand before the backward, which reads only what exists.
 TEST(Autodiff, NodesStandInExecutionOrder) {
   for (const ModelSpec& spec : {TinyLlama(), TinyGpt2(), TinyMoe()}) {
-    StatusOr<Model> model = BuildModel(spec, {4, 6}, Purpose::kTrain);
+    StatusOr<Model> model = BuildModel(spec, {}, {4, 6}, Purpose::kTrain);
     ASSERT_TRUE(model.ok()) << model.status();
     for (Graph& graph : model->segments) {
       ASSERT_TRUE(AddBackward(graph, 1.0).ok());
@@ -146,7 +146,7 @@ TEST(Autodiff, OpWithoutGradientIsNamed) {
 }
 
 TEST(Autodiff, BlockIsGolden) {
-  StatusOr<Model> model = BuildModel(TinyLlama(), {4, 6}, Purpose::kTrain);
+  StatusOr<Model> model = BuildModel(TinyLlama(), {}, {4, 6}, Purpose::kTrain);
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_TRUE(AddBackward(model->segments[1], 1.0).ok());
   ExpectGolden("llama_block_backward", model->segments[1].ToText());

@@ -14,7 +14,7 @@ constexpr Phase kF = Phase::kForward;
 constexpr Phase kB = Phase::kBackward;
 
 Graph Segment(const ModelSpec& spec, int index) {
-  StatusOr<Model> model = BuildModel(spec, {4, 6}, Purpose::kTrain);
+  StatusOr<Model> model = BuildModel(spec, {}, {4, 6}, Purpose::kTrain);
   EXPECT_TRUE(model.ok()) << model.status();
   EXPECT_TRUE(AddBackward(model->segments[index], 1.0).ok());
   return model->segments[index];
@@ -116,18 +116,10 @@ TEST(Partition, SplitVocabularyReducesTokensOnly) {
   EXPECT_EQ(t.axes.reasons().size(), 1u) << "vocab 10 is padded to 12";
 }
 
-// Expert parallelism: tokens travel around the expert axis and what experts add comes back summed.
-TEST(Partition, ExpertParallelBlockGathersAndScatters) {
-  TestMesh t({{"data", 1}, {"expert", 2}});
-  const std::string forward = ActivationCollectives(Parts(t, Segment(TinyMoe(), 1)).graph, kF);
-  EXPECT_NE(forward.find("all_gather"), std::string::npos) << forward;
-  EXPECT_EQ(forward.substr(forward.rfind(' ') + 1), "reduce_scatter");
-}
-
 TEST(Partition, EveryNodeThatMovesSaysWhy) {
   TestMesh t({{"replica", 2}, {"data", 2}, {"model", 2}}, SequenceParallel());
   for (const int segment : {0, 1, 2}) {
-    StatusOr<Model> model = BuildModel(TinyLlama(), {8, 6}, Purpose::kTrain);
+    StatusOr<Model> model = BuildModel(TinyLlama(), {}, {8, 6}, Purpose::kTrain);
     ASSERT_TRUE(model.ok()) << model.status();
     ASSERT_TRUE(AddBackward(model->segments[segment], 1.0).ok());
     for (const Node& node : Parts(t, model->segments[segment]).graph.nodes) {

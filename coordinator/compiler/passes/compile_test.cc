@@ -11,7 +11,7 @@ namespace {
 
 Model Build(ModelSpec spec, int64_t layers) {
   spec.num_hidden_layers = layers;
-  StatusOr<Model> model = BuildModel(spec, {4, 6}, Purpose::kTrain);
+  StatusOr<Model> model = BuildModel(spec, {}, {4, 6}, Purpose::kTrain);
   EXPECT_TRUE(model.ok()) << model.status();
   for (Graph& segment : model->segments) EXPECT_TRUE(AddBackward(segment, 1.0).ok());
   return *std::move(model);

@@ -16,7 +16,7 @@ struct Linked {
          const MappingConfig& config = {})
       : t(std::move(axes), config), options(std::move(wanted)) {
     spec.num_hidden_layers = 3;
-    model = *BuildModel(spec, {4, 6}, Purpose::kTrain);
+    model = *BuildModel(spec, {}, {4, 6}, Purpose::kTrain);
     for (Graph& segment : model.segments) EXPECT_TRUE(AddBackward(segment, 1.0).ok());
     options.lr_table_entries = 10;
     if (const auto axis = t.mesh.FindAxis("stage"); axis.has_value()) {
@@ -215,7 +215,7 @@ TEST(Link, AllStagesKnowAllGroups) {
 
 TEST(Link, ForwardOnlyProgramsHaveNoUpdate) {
   TestMesh t({{"data", 1}});
-  const Model model = *BuildModel(TinyLlama(), {1, 6}, Purpose::kGenerate);
+  const Model model = *BuildModel(TinyLlama(), {}, {1, 6}, Purpose::kGenerate);
   StatusOr<CompiledModel> compiled = CompileSegments(model, t.axes, {});
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   const auto programs = LinkStages(*compiled, t.mesh, {});

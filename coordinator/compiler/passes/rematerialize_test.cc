@@ -14,7 +14,7 @@ namespace trireme {
 namespace {
 
 Graph Block(const ModelSpec& spec, TestMesh& t) {
-  StatusOr<Model> model = BuildModel(spec, {4, 6}, Purpose::kTrain);
+  StatusOr<Model> model = BuildModel(spec, {}, {4, 6}, Purpose::kTrain);
   EXPECT_TRUE(model.ok()) << model.status();
   EXPECT_TRUE(AddBackward(model->segments[1], 1.0).ok());
   const StatusOr<PartitionedSegment> parts = Partition(model->segments[1], t.axes, {});

@@ -14,7 +14,7 @@ std::string StagesText(int64_t layers, int64_t stages, const std::vector<int64_t
                        const std::vector<double>& costs = {}) {
   ModelSpec spec = TinyLlama();
   spec.num_hidden_layers = layers;
-  const StatusOr<Model> built = BuildModel(spec, {4, 6}, Purpose::kTrain);
+  const StatusOr<Model> built = BuildModel(spec, {}, {4, 6}, Purpose::kTrain);
   EXPECT_TRUE(built.ok()) << built.status();
   const Model& model = *built;
   const auto split = SplitStages(model, stages, counts, costs);
