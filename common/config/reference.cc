@@ -70,8 +70,8 @@ A function of the seed and the tensor's name alone, so the mesh never changes th
 
 | tensors | decay |
 |---|---|
-| attention and MLP projection matrices (experts included), LM head | yes |
-| norms, biases, token and position embeddings (also when tied to the LM head), routers, gates of heads and of norms | no |
+| attention and MLP projection matrices (experts included), routers, gates of heads and of norms, LM head | yes |
+| norms, biases, token and position embeddings (also when tied to the LM head) | no |
 
 ## Optimizer
 

@@ -16,7 +16,7 @@ int GatedNorm(GraphBuilder& b, const ModelContext& context, const std::string& p
   const Dim rank = {"gate_rank", context.spec.gated_norm_rank};
   const auto matrix = [&](const std::string& which, const Dim& in, const Dim& out) {
     return b.Param(
-        context.Matrix(prefix + which + "_proj.weight", {in, out}, "residual", /*decay=*/false));
+        context.Matrix(prefix + which + "_proj.weight", {in, out}, "residual", /*decay=*/true));
   };
   const int down = b.Dot(normed, matrix("down", context.Embed(), rank),
                          {"batch", "position", "gate_rank"}, name + "_down");
@@ -65,6 +65,7 @@ int Attention(GraphBuilder& b, const ModelContext& context, int x, AttentionKind
   LogicalTensor head_gate =
       context.Vector(layer + "self_attn.attn_gate.weight", {context.Embed(), context.Heads()},
                      "attention", InitKind::kZeros);
+  head_gate.decay = true;
   const int gate = b.Dot(h, b.Param(head_gate), {"batch", "position", "heads"}, "head_gate_in");
   const int open = b.Add1("map", {{"kind", std::string("sigmoid")}}, {gate}, "head_gate_half");
   const int twice = b.Add1("scale", {{"factor", 2.0}}, {open}, "head_gate");

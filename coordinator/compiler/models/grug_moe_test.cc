@@ -37,7 +37,8 @@ TEST(GrugMoe, ShortBlocksHaveAWindowAndTurnHalfOfEachHead) {
   EXPECT_EQ(OnlyNode(block, "attention").attrs.GetInt("window"), 3);
   ASSERT_EQ(CountNodes(block, "rope", Phase::kForward), 2);
   for (const Node& node : block.nodes) {
-    if (node.op == "rope") EXPECT_EQ(node.attrs.GetInt("rotary_dim"), 2);
+    if (node.op != "rope") continue;
+    EXPECT_EQ(node.attrs.GetInt("rotary_dim"), 2);
   }
 }
 
@@ -96,9 +97,10 @@ TEST(GrugMoe, TensorsOfABlock) {
   EXPECT_EQ(
       text.substr(0, router),
       layer + "input_layernorm.weight[embed 8] ones @residual\n" + layer +
-          "attn_gated_norm.down_proj.weight[embed 8, gate_rank 5] truncated 0.02 @residual\n" +
+          "attn_gated_norm.down_proj.weight[embed 8, gate_rank 5] truncated 0.02 decay "
+          "@residual\n" +
           layer +
-          "attn_gated_norm.up_proj.weight[gate_rank 5, embed 8] truncated 0.02 @residual\n" +
+          "attn_gated_norm.up_proj.weight[gate_rank 5, embed 8] truncated 0.02 decay @residual\n" +
           layer +
           "self_attn.q_proj.weight[embed 8, heads 4, head_dim 4] truncated 0.02 decay "
           "@attention\n" +
@@ -108,12 +110,13 @@ TEST(GrugMoe, TensorsOfABlock) {
           layer +
           "self_attn.v_proj.weight[embed 8, kv_heads 2, head_dim 4] truncated 0.02 decay "
           "@attention\n" +
-          layer + "self_attn.attn_gate.weight[embed 8, heads 4] zeros @attention\n" + layer +
+          layer + "self_attn.attn_gate.weight[embed 8, heads 4] zeros decay @attention\n" + layer +
           "self_attn.o_proj.weight[heads 4, head_dim 4, embed 8] truncated 0.02 decay "
           "@attention\n" +
           layer + "post_attention_layernorm.weight[embed 8] ones @residual\n" + layer +
-          "mlp_gated_norm.down_proj.weight[embed 8, gate_rank 5] truncated 0.02 @residual\n" +
-          layer + "mlp_gated_norm.up_proj.weight[gate_rank 5, embed 8] truncated 0.02 @residual\n");
+          "mlp_gated_norm.down_proj.weight[embed 8, gate_rank 5] truncated 0.02 decay @residual\n" +
+          layer +
+          "mlp_gated_norm.up_proj.weight[gate_rank 5, embed 8] truncated 0.02 decay @residual\n");
   EXPECT_EQ(
       text.substr(text.find('\n', router) + 1),
       layer + "mlp.router.bias[router_expert 4] zeros follows quantile @mlp\n" + layer +
@@ -132,15 +135,15 @@ TEST(GrugMoe, TensorsOfTheEnds) {
   EXPECT_EQ(TensorsText(model.segments.front()),
             "model.embed_tokens.weight[vocab 10, embed 8] truncated 0.02 @head\n"
             "model.embed_norm.weight[embed 8] ones @residual\n"
-            "model.embed_gated_norm.down_proj.weight[embed 8, gate_rank 5] truncated 0.02 "
+            "model.embed_gated_norm.down_proj.weight[embed 8, gate_rank 5] truncated 0.02 decay "
             "@residual\n"
-            "model.embed_gated_norm.up_proj.weight[gate_rank 5, embed 8] truncated 0.02 "
+            "model.embed_gated_norm.up_proj.weight[gate_rank 5, embed 8] truncated 0.02 decay "
             "@residual\n");
   EXPECT_EQ(TensorsText(model.segments.back()),
             "model.norm.weight[embed 8] ones @residual\n"
-            "model.final_gated_norm.down_proj.weight[embed 8, gate_rank 5] truncated 0.02 "
+            "model.final_gated_norm.down_proj.weight[embed 8, gate_rank 5] truncated 0.02 decay "
             "@residual\n"
-            "model.final_gated_norm.up_proj.weight[gate_rank 5, embed 8] truncated 0.02 "
+            "model.final_gated_norm.up_proj.weight[gate_rank 5, embed 8] truncated 0.02 decay "
             "@residual\n"
             "lm_head.weight[vocab 10, embed 8] truncated 0.02 decay @head\n");
 }
