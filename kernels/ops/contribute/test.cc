@@ -1,4 +1,4 @@
-// The owner's scalar, others' zero.
+// The owner's numbers, others' zero.
 #include <gtest/gtest.h>
 
 #include "kernels/testing/op_case.h"
@@ -15,6 +15,16 @@ TEST(Contribute, GivesTheOwnersValueOnce) {
     CheckCpuMatchesReference(c, 0);
   }
   EXPECT_EQ(sum, 2.5);
+}
+
+TEST(Contribute, TakesAnyDimsElementByElement) {
+  OpCase c = {.op = "contribute",
+              .inputs = {Normal({{"router_stat", 6}, {"batch", 2}}, DType::kFloat64)}};
+  CheckCpuMatchesReference(c, 0);
+  CheckEverySharding(c);
+  EXPECT_EQ(RunOp(c, MakeInputs(c))[0].Values(), MakeInputs(c)[0].Values());
+  c.attrs.Set("owner", int64_t{1});
+  EXPECT_EQ(RunOp(c, MakeInputs(c))[0].Values(), std::vector<double>(12, 0.0));
 }
 
 TEST(Contribute, AddsWhenAccumulating) {
