@@ -29,10 +29,11 @@ void Cpu_combine(const KernelArgs& args) {
   const int64_t embed = args.in[0].sizes.back();
   const int64_t choices = args.in[2].sizes.back();
   const int64_t assignments = args.in[2].count();
-  const std::vector<int64_t> slots = SlotOfAssignment(args.in[1], assignments);
+  const std::vector<int32_t> slots =
+      SlotOfAssignment(SourceOfWave(args.in[1], args.attrs.GetInt("wave")), assignments);
   ParallelRows(args.stream, assignments / choices, embed * choices, [&](int64_t token) {
     float* out = y + token * embed;
-    std::fill_n(out, embed, 0.0f);
+    if (!args.accumulate) std::fill_n(out, embed, 0.0f);
     for (int64_t i = token * choices; i < (token + 1) * choices; ++i) {
       if (slots[i] >= 0) RunSimd<AddScaled>(rows + slots[i] * embed, weights[i], out, embed);
     }

@@ -10,7 +10,8 @@ void Reference_combine(const KernelArgs& args) {
   const Tensor& weights = args.in[2];
   const int64_t k = LastSize(weights);
   const int64_t embed = LastSize(rows);
-  const std::vector<int64_t> slots = SlotOfAssignment(args.in[1], weights.count());
+  const std::vector<int32_t> slots =
+      SlotOfAssignment(SourceOfWave(args.in[1], args.attrs.GetInt("wave")), weights.count());
   std::vector<double> y(args.out[0].count());
   for (int64_t i = 0; i < weights.count(); ++i) {
     if (slots[i] < 0) continue;
@@ -18,7 +19,7 @@ void Reference_combine(const KernelArgs& args) {
       y[i / k * embed + e] += Load(weights, i) * Load(rows, slots[i] * embed + e);
     }
   }
-  StoreAll(args.out[0], y);
+  StoreAll(args.out[0], y, args.accumulate);
 }
 
 }  // namespace trireme

@@ -1,5 +1,6 @@
-// Brings the experts' rows back to their tokens, weighted by the router; dropped assignments add
-// nothing. With split experts it is a partial sum.
+// Brings the experts' rows of one wave back to their tokens, weighted by the router; dropped
+// assignments add nothing. With split experts it is a partial sum. Attribute: wave.
+#include "kernels/ops/dispatch_plan/check_wave.h"
 #include "kernels/ops/graph_builder.h"
 #include "kernels/ops/signature.h"
 
@@ -9,24 +10,22 @@ namespace {
 StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
   ASSIGN_OR_RETURN(const Binding dims,
                    BindOperands(graph, node,
-                                "rows:float[expert,slot,embed] index:int32[expert,slot] "
-                                "weights:float[...,choice]"));
-  return std::vector<ValueType>{{dims.Dims("...,embed"), In(graph, node, 0).dtype}};
+                                "rows:float[shard,slot,embed] source:int32[wave,shard,slot] "
+                                "weights:float[batch,position,choice]"));
+  RETURN_IF_ERROR(CheckWave(node, dims.dim("wave")));
+  return std::vector<ValueType>{{dims.Dims("batch,position,embed"), In(graph, node, 0).dtype}};
 }
 
-// The index counts the tokens of its own shard of the batch; within it they are all there.
 std::vector<std::string> Whole(const Graph& graph, const Node& node) {
-  std::vector<std::string> names = DimNames(In(graph, node, 2).dims);
-  names.erase(names.begin());
-  return names;
+  return {In(graph, node, 1).dims[0].name, In(graph, node, 2).dims[2].name};
 }
 
 void Grad(GradArgs& args) {
   const int dy = args.output_grads[0];
   if (dy < 0) return;
   const std::vector<int>& in = args.node.inputs;
-  const std::vector<int> grads =
-      args.builder.Add("combine_grad", {}, {dy, in[0], in[1], in[2]}, GradName(args, 0));
+  const std::vector<int> grads = args.builder.Add("combine_grad", args.node.attrs,
+                                                  {dy, in[0], in[1], in[2]}, GradName(args, 0));
   args.input_grads[0] = grads[0];
   args.input_grads[2] = grads[1];
 }
@@ -43,7 +42,8 @@ OpRule Rule_combine() {
           .whole = Whole,
           .linearity = Linearity::kEach,
           .grad = Grad,
-          .cost = Cost};
+          .cost = Cost,
+          .accumulating_outputs = {0}};
 }
 
 }  // namespace trireme

@@ -5,6 +5,7 @@
 #include "kernels/device/cpu_util.h"
 #include "kernels/device/parallel.h"
 #include "kernels/device/simd.h"
+#include "kernels/ops/dispatch/slots.h"
 #include "kernels/ops/kernel.h"
 
 namespace trireme {
@@ -22,7 +23,7 @@ TRIREME_SIMD void GradRow(const float* dy, const float* row, float weight, float
     sum += d * row[i];
     drow[i] = weight * d;
   }
-  *dweight = sum;
+  *dweight += sum;
 }
 
 }  // namespace
@@ -31,15 +32,15 @@ void Cpu_combine_grad(const KernelArgs& args) {
   if (!AreFloat32(args.in, {0, 1, 3})) return Reference_combine_grad(args);
   const float* dy = args.in[0].f32();
   const float* rows = args.in[1].f32();
-  const int32_t* index = args.in[2].i32();
+  const WaveSource source = SourceOfWave(args.in[2], args.attrs.GetInt("wave"));
   const float* weights = args.in[3].f32();
   float* drows = args.out[0].f32();
   float* dweights = args.out[1].f32();
   const int64_t embed = args.in[1].sizes.back();
   const int64_t choices = args.in[3].sizes.back();
-  std::fill_n(dweights, args.in[3].count(), 0.0f);
-  ParallelRows(args.stream, args.in[2].count(), embed, [&](int64_t slot) {
-    const int32_t i = index[slot];
+  if (!args.accumulate) std::fill_n(dweights, args.in[3].count(), 0.0f);
+  ParallelRows(args.stream, source.slots, embed, [&](int64_t slot) {
+    const int64_t i = source.assignments[slot];
     float* drow = drows + slot * embed;
     if (i < 0) {
       std::fill_n(drow, embed, 0.0f);

@@ -1,5 +1,6 @@
-// drow[slot] = weight * dy[token], 0 in empty slots; dweight = dy[token] . row, 0 for dropped
-// assignments.
+// drow[slot] = weight * dy[token], 0 in empty slots; dweight = dy[token] . row, 0 for assignments
+// that are not in this wave.
+#include "kernels/ops/dispatch/slots.h"
 #include "kernels/ops/kernel.h"
 #include "kernels/ops/reference_util.h"
 
@@ -11,10 +12,11 @@ void Reference_combine_grad(const KernelArgs& args) {
   const Tensor& weights = args.in[3];
   const int64_t k = LastSize(weights);
   const int64_t embed = LastSize(rows);
+  const WaveSource source = SourceOfWave(args.in[2], args.attrs.GetInt("wave"));
   std::vector<double> drows(rows.count());
   std::vector<double> dweights(weights.count());
-  for (int64_t slot = 0; slot < args.in[2].count(); ++slot) {
-    const int64_t i = static_cast<int64_t>(Load(args.in[2], slot));
+  for (int64_t slot = 0; slot < source.slots; ++slot) {
+    const int64_t i = source.assignments[slot];
     if (i < 0) continue;
     for (int64_t e = 0; e < embed; ++e) {
       const double grad = Load(dy, i / k * embed + e);
@@ -23,7 +25,7 @@ void Reference_combine_grad(const KernelArgs& args) {
     }
   }
   StoreAll(args.out[0], drows);
-  StoreAll(args.out[1], dweights);
+  StoreAll(args.out[1], dweights, args.accumulate);
 }
 
 }  // namespace trireme

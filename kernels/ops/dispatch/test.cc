@@ -30,7 +30,8 @@ TEST(Dispatch, CpuMatchesReferenceAndEveryExpertSplitGivesTheSame) {
   CheckCpuMatchesReference(DispatchCase(5, 7, 3, 4), 0);
   CheckCpuMatchesReference(DispatchCase(1, 1, 1, 1), 0);
   OpCase split = DispatchCase(3, 5, 6, 2);
-  split.skip_dims = {"batch", "slot"};  // an index counts its shard's tokens: the layouts test splits batch
+  split.skip_dims = {"batch",
+                     "slot"};  // an index counts its shard's tokens: the layouts test splits batch
   CheckEverySharding(split);
 }
 

@@ -18,13 +18,13 @@ void Cpu_dispatch_grad(const KernelArgs& args) {
   const int64_t embed = args.in[0].sizes.back();
   const int64_t choices = args.in[2].sizes.back();
   const int64_t assignments = args.in[2].count();
-  const std::vector<int64_t> slots = SlotOfAssignment(args.in[1], assignments);
+  const std::vector<int32_t> slots =
+      SlotOfAssignment(SourceOfWave(args.in[1], args.attrs.GetInt("wave")), assignments);
   ParallelRows(args.stream, assignments / choices, embed * choices, [&](int64_t token) {
     float* out = dx + token * embed;
-    std::fill_n(out, embed, 0.0f);
-    for (int64_t c = 0; c < choices; ++c) {
-      const int64_t slot = slots[token * choices + c];
-      if (slot >= 0) RunSimd<AddInto>(drows + slot * embed, out, embed);
+    if (!args.accumulate) std::fill_n(out, embed, 0.0f);
+    for (int64_t i = token * choices; i < (token + 1) * choices; ++i) {
+      if (slots[i] >= 0) RunSimd<AddInto>(drows + slots[i] * embed, out, embed);
     }
   });
 }

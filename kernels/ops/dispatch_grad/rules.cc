@@ -1,5 +1,6 @@
 // Gradient of dispatch for x: sums the rows that hold copies of a token. With split experts it is a
-// partial sum.
+// partial sum. Attribute: wave.
+#include "kernels/ops/dispatch_plan/check_wave.h"
 #include "kernels/ops/signature.h"
 
 namespace trireme {
@@ -8,22 +9,24 @@ namespace {
 StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
   ASSIGN_OR_RETURN(const Binding dims,
                    BindOperands(graph, node,
-                                "drows:float[expert,slot,embed] index:int32[expert,slot] "
-                                "ids:int32[...,choice]"));
-  return std::vector<ValueType>{{dims.Dims("...,embed"), In(graph, node, 0).dtype}};
+                                "drows:float[shard,slot,embed] source:int32[wave,shard,slot] "
+                                "ids:int32[batch,position,choice]"));
+  RETURN_IF_ERROR(CheckWave(node, dims.dim("wave")));
+  return std::vector<ValueType>{{dims.Dims("batch,position,embed"), In(graph, node, 0).dtype}};
 }
 
-// The index counts the tokens of its own shard of the batch; within it they are all there.
 std::vector<std::string> Whole(const Graph& graph, const Node& node) {
-  std::vector<std::string> names = DimNames(In(graph, node, 2).dims);
-  names.erase(names.begin());
-  return names;
+  return {In(graph, node, 1).dims[0].name, In(graph, node, 2).dims[2].name};
 }
 
 }  // namespace
 
 OpRule Rule_dispatch_grad() {
-  return {.name = "dispatch_grad", .infer = Infer, .whole = Whole, .linearity = Linearity::kEach};
+  return {.name = "dispatch_grad",
+          .infer = Infer,
+          .whole = Whole,
+          .linearity = Linearity::kEach,
+          .accumulating_outputs = {0}};
 }
 
 }  // namespace trireme
