@@ -104,6 +104,23 @@ class SimulatedShards : public ExpandContext {
     ADD_FAILURE() << "takes a block of value " << value << " along " << dim;
     return value;
   }
+  // Nor other regions, sums over parts, or conditions.
+  void InRegion(const std::string& region) override { ADD_FAILURE() << "moves to " << region; }
+  int Enter(int value, const std::string& region,
+            const std::vector<std::pair<std::string, std::string>>&) override {
+    ADD_FAILURE() << "takes value " << value << " to " << region;
+    return value;
+  }
+  std::vector<int> AddInto(const std::string& op, const Attrs&, const std::vector<int>&,
+                           const std::vector<int>& into) override {
+    ADD_FAILURE() << op << " adds into earlier values";
+    return into;
+  }
+  int Largest(int value, const std::string& dim) override {
+    ADD_FAILURE() << "takes the largest of value " << value << " over " << dim;
+    return value;
+  }
+  void When(int value, int) override { ADD_FAILURE() << "depends on value " << value; }
 
  private:
   std::vector<HostTensor>& Parts(int id) {
