@@ -165,7 +165,7 @@ StatusOr<v1::Job> Coordinator::CreateJob(const v1::CreateJobRequest& request) {
 StatusOr<v1::Job> Coordinator::GetJob(const std::string& name) {
   const std::lock_guard lock(mutex_);
   ASSIGN_OR_RETURN(const JobEntry* entry, core_.Find(name));
-  return entry->machine.job();
+  return Core::View(*entry);
 }
 
 StatusOr<v1::ListJobsResponse> Coordinator::ListJobs(const v1::ListJobsRequest& request) {
@@ -243,7 +243,7 @@ Pull Coordinator::Next(WatchCursor& cursor, v1::WatchJobResponse& out) {
                             (entry.machine.ended() && cursor.snapshot_revision < job.revision());
   if (snapshot_due) {
     cursor.snapshot_revision = job.revision();
-    *out.mutable_snapshot() = job;
+    *out.mutable_snapshot() = Core::View(entry);
     out.set_revision(job.revision());
     return Pull::kItem;
   }

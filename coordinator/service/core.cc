@@ -9,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/base/math.h"
 #include "common/config/parse.h"
+#include "coordinator/service/router_warnings.h"
 
 namespace trireme {
 namespace {
@@ -54,6 +55,15 @@ StatusOr<const JobEntry*> Core::Find(const std::string& name) const {
     return NotFound("there is no job '" + name + "'; `trireme list` shows what there is");
   }
   return &found->second;
+}
+
+v1::Job Core::View(const JobEntry& entry) {
+  v1::Job job = entry.machine.job();
+  for (v1::RouterWarning& warning :
+       RouterWarnings(entry.journal.NewestSteps(kWarningSteps), entry.spec)) {
+    *job.add_router_warnings() = std::move(warning);
+  }
+  return job;
 }
 
 StatusOr<v1::Job> Core::CreateJob(const JobSpec& spec, const RequestRecord& request, Now now) {

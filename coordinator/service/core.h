@@ -67,6 +67,8 @@ class Core {
   StatusOr<v1::Job> CancelJob(const std::string& name, const std::string& reason, Now now);
   // By "jobs/{id}" or id.
   StatusOr<const JobEntry*> Find(const std::string& name) const;
+  // The job as people see it: with what its newest steps say of its experts.
+  static v1::Job View(const JobEntry& entry);
   StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request) const;
   v1::ListNodesResponse ListNodes(Now now) const;
   StatusOr<std::shared_ptr<const std::string>> FindProgram(const std::string& sha256) const;

@@ -7,6 +7,7 @@
 
 #include "common/base/math.h"
 #include "common/config/parse.h"
+#include "coordinator/service/router_warnings.h"
 #include "coordinator/service/test_planner.h"
 
 namespace trireme {
@@ -265,6 +266,27 @@ TEST_F(CoreTest, StuckRanksAreLoggedOnceByName) {
   EXPECT_EQ(journal.NextLine(0)->text(), "no progress for 61 s in all_reduce #17");
   EXPECT_EQ(journal.NextLine(1), nullptr);
   EXPECT_EQ(core_->ListNodes(At(20)).nodes(0).ranks(0).stuck_in(), "all_reduce #17");
+}
+
+TEST_F(CoreTest, ViewsWarnOfExpertsThatAreUsedBadly) {
+  Join(Registration("a", 1));
+  ASSERT_TRUE(Create("t", 1).ok());
+  PlanAll();
+  for (int64_t step = 1; step <= kWarningSteps; ++step) {
+    EXPECT_EQ(Core::View(**core_->Find("t-1")).router_warnings_size(), 0) << step;
+    Say("a", "jobs/t-1", 0, [step](v1::RankUpdate& update) {
+      update.mutable_step()->set_step(step);
+      v1::RouterMetrics& router = *update.mutable_step()->add_routers();
+      router.set_layer(1);
+      router.set_assignments(1000);
+      for (const float load : {0.75f, 0.125f, 0.125f}) router.add_loads(load);
+    });
+  }
+  const Job job = Core::View(**core_->Find("t-1"));
+  ASSERT_EQ(job.router_warnings_size(), 1);
+  EXPECT_THAT(job.router_warnings(0).text(),
+              HasSubstr("layer 1: expert 0 gets 2.2 times the mean load over the last 20 steps"));
+  EXPECT_EQ(Get("t-1").router_warnings_size(), 0) << "what is stored has none";
 }
 
 TEST_F(CoreTest, RefusesAWorkerOfAnotherBuild) {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "trireme/v1/jobs.pb.h"
 
@@ -15,6 +16,10 @@ namespace trireme {
 inline constexpr size_t kMaxLogLines = 10000;
 inline constexpr size_t kMaxLogLineBytes = 4096;  // longer ones are cut
 inline constexpr size_t kMaxSteps = 100000;
+// What single routers did is large: 66 KB a step with 58 layers of 256 experts. It is kept for the
+// newest steps, and for those that are a multiple of kRouterStride.
+inline constexpr int64_t kRouterSteps = 1000;
+inline constexpr int64_t kRouterStride = 100;
 
 class Journal {
  public:
@@ -34,11 +39,17 @@ class Journal {
   };
   // The first step >= from, or null.
   const Step* NextStep(int64_t from) const;
+  // Up to `count` steps up to the one that was added last, all of its attempt, oldest first.
+  std::vector<const v1::StepMetrics*> NewestSteps(int64_t count) const;
 
  private:
+  void ThinRouters();
+
   std::deque<v1::LogLine> lines_;
   int64_t next_sequence_ = 1;
   std::map<int64_t, Step> steps_;
+  int64_t added_step_ = 0;    // by the last AddStep
+  int64_t thinned_step_ = 0;  // all up to it have been through ThinRouters
 };
 
 }  // namespace trireme

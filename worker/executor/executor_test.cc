@@ -128,7 +128,8 @@ TEST(Executor, GivesTheSumsOfRoutersOfEachStep) {
   p.scalars.router_choices = 1;
   p.pools.push_back({Pool::kScratch, 160, 1});
   const DType f64 = DType::kFloat64;
-  const Operand three = {{Pool::kScratch, 0}, {20}, f64}, stats = {{Pool::kScalars, 168}, {20}, f64};
+  const Operand three = {{Pool::kScratch, 0}, {20}, f64},
+                stats = {{Pool::kScalars, 168}, {20}, f64};
   ProgramBuilder builder(program);
   builder.Add(Phase::kForward, "fill", {{"value", 3.0}, {"dtype", std::string("float64")}}, {},
               {three});

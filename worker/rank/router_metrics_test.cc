@@ -12,8 +12,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-// Layers 1 and 3 with 4 experts, 2 a token: 10 tokens and 3 of padding. Layer 1 is balanced, layer 3
-// sends half of its assignments to expert 2 and none to expert 3.
+// Layers 1 and 3 with 4 experts, 2 a token: 10 tokens and 3 of padding. Layer 1 is balanced, layer
+// 3 sends half of its assignments to expert 2 and none to expert 3.
 struct TwoLayers {
   ScalarPlacement scalars{.router_layers = {1, 3},
                           .router_experts = 4,
