@@ -166,6 +166,8 @@ const std::map<std::string, std::string>& UntestedReasons() {
       {"worker/main.cc", "tests/e2e runs the program"},
       {"cli/testing/fake_coordinator.cc", "made for tests, used by them"},
       {"cmake/pch.cc", "empty; it carries the precompiled headers"},
+      {"common/config/keys_experts.cc",
+       "rows of the table that experts_test.cc and keys_test.cc walk"},
       {"common/config/keys_mesh.cc", "rows of the table that parse_test.cc and keys_test.cc walk"},
       {"common/config/keys_model.cc", "rows of the table that parse_test.cc and keys_test.cc walk"},
       {"common/config/keys_parallel.cc",

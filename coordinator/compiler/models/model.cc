@@ -106,8 +106,9 @@ void ModelContext::Head(GraphBuilder& b, int x, int table, Purpose purpose) cons
   const int weights = b.Input("weights", Tokens(), DType::kFloat32);
   graph.loss = b.Add1("linear_cross_entropy", {{"vocab_size", spec.vocab_size}},
                       {h, table, targets, weights}, "loss");
-  const int weight = b.Add1("reduce_sum", {{"keep", std::string()}, {"dtype", std::string("float64")}},
-                            {weights}, "loss_weight");
+  const int weight =
+      b.Add1("reduce_sum", {{"keep", std::string()}, {"dtype", std::string("float64")}}, {weights},
+             "loss_weight");
   graph.contributions = {{graph.loss, "reduce", 0}, {weight, "reduce", 1}};
 }
 
