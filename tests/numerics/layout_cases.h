@@ -31,6 +31,8 @@ std::vector<LayoutCase> ParallelCases();
 std::vector<LayoutCase> ExpertCases();
 // `count` combinations of all of it on up to 8 ranks, always the same ones.
 std::vector<LayoutCase> RandomCases(int count);
+// The same with experts, split or not.
+std::vector<LayoutCase> RandomExpertCases(int count);
 
 // The base job of `model` with a case's overrides; devices on one host a slice.
 StatusOr<JobSpec> LayoutJob(const LayoutCase& layout);

@@ -26,15 +26,16 @@ class Dice {
 };
 
 struct Shape {
-  int64_t slices = 1, replica = 1, data = 1, stage = 1, context = 1, model = 1;
-  int64_t inside() const { return replica * data * stage * context * model; }
-  int64_t replicas() const { return slices * replica * data; }
+  int64_t slices = 1, replica = 1, data = 1, stage = 1, context = 1, model = 1, expert = 1;
+  int64_t inside() const { return replica * data * stage * context * model * expert; }
+  int64_t replicas() const { return slices * replica * data * expert; }
 };
 
-Shape DrawShape(Dice& dice) {
+Shape DrawShape(Dice& dice, bool experts) {
   Shape shape;
   std::vector<int64_t*> axes = {&shape.slices, &shape.replica, &shape.data,
                                 &shape.stage,  &shape.context, &shape.model};
+  if (experts) axes.insert(axes.end(), {&shape.expert, &shape.expert});
   while (shape.slices * shape.inside() < kMaxRanks) {
     int64_t& axis = *dice.Pick(axes);
     if (axis < 4 && shape.replicas() <= kSequences) axis *= 2;
@@ -56,13 +57,14 @@ std::string DrawOrder(Dice& dice, const Shape& shape) {
   return dice.Pick(orders);
 }
 
-std::string Draw(Dice& dice, const Shape& shape) {
+std::string Draw(Dice& dice, const Shape& shape, bool experts) {
   const auto number = [](int64_t n) { return std::to_string(n); };
   const auto truth = [&] { return std::string(dice.Coin() ? "true" : "false"); };
   std::string text = "train.microbatch_size=1; mesh.axes={replica: " + number(shape.replica) +
                      ", data: " + number(shape.data) + ", stage: " + number(shape.stage) +
                      ", context: " + number(shape.context) + ", model: " + number(shape.model) +
-                     "}";
+                     ", expert: " + number(shape.expert) + "}";
+  if (experts) text += "; moe.dispatch=" + dice.Pick<std::string>({"ring", "all_to_all"});
   if (shape.model > 1) {
     text += "; tensor_parallel={mode: " + dice.Pick<std::string>({"all_reduce", "reduce_scatter"}) +
             ", async: " + truth() + ", recompute_allgather: " + truth() +
@@ -88,11 +90,24 @@ std::vector<LayoutCase> RandomCases(int count) {
   std::vector<LayoutCase> cases;
   for (int i = 0; i < count; ++i) {
     Dice dice(1000 + i);
-    const Shape shape = DrawShape(dice);
+    const Shape shape = DrawShape(dice, false);
     // Nine layers, because stages may have two chunks each.
     const std::string model =
         shape.stage > 1 ? "deep" : dice.Pick<std::string>({"llama", "gpt2", "tied"});
-    cases.push_back({"random" + std::to_string(i), Draw(dice, shape), model,
+    cases.push_back({"random" + std::to_string(i), Draw(dice, shape, false), model,
+                     shape.slices * shape.inside(), shape.slices});
+  }
+  return cases;
+}
+
+std::vector<LayoutCase> RandomExpertCases(int count) {
+  std::vector<LayoutCase> cases;
+  for (int i = 0; i < count; ++i) {
+    Dice dice(5000 + i);
+    const Shape shape = DrawShape(dice, true);
+    std::string model = dice.Pick<std::string>({"mixtral", "grug", "deepseek"});
+    if (shape.stage > 1) model += "_deep";
+    cases.push_back({"random_experts" + std::to_string(i), Draw(dice, shape, true), model,
                      shape.slices * shape.inside(), shape.slices});
   }
   return cases;
