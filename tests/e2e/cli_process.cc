@@ -134,11 +134,27 @@ std::string Gpt2Job() {
       "vocab_size: 256, max_position_embeddings: 32");
 }
 
-std::string MoeJob() {
+std::string MixtralJob() {
   return Job(
-      "type: llama, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 2, "
+      "type: mixtral, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 2, "
       "num_attention_heads: 4, vocab_size: 256, max_position_embeddings: 32, "
-      "moe: {num_experts: 4, num_experts_per_tok: 2}");
+      "num_local_experts: 4, num_experts_per_tok: 2");
+}
+
+std::string GrugJob() {
+  return Job(
+      "type: grug_moe, hidden_size: 32, num_hidden_layers: 2, num_attention_heads: 4, "
+      "num_key_value_heads: 2, vocab_size: 256, max_position_embeddings: 32, num_experts: 8, "
+      "num_experts_per_tok: 2, moe_intermediate_size: 24, shared_expert_intermediate_size: 16, "
+      "sliding_window: 8, gated_norm_rank: 8");
+}
+
+std::string DeepseekJob() {
+  return Job(
+      "type: deepseek_moe, hidden_size: 32, intermediate_size: 64, num_hidden_layers: 3, "
+      "num_attention_heads: 4, vocab_size: 256, max_position_embeddings: 32, "
+      "n_routed_experts: 8, num_experts_per_tok: 2, moe_intermediate_size: 24, "
+      "n_shared_experts: 1, first_k_dense_replace: 1");
 }
 
 std::vector<StepLineJson> Steps(const std::string& json_lines) {

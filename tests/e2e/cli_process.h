@@ -58,7 +58,9 @@ class CliFolder {
 // A small job; `sets` go on the command line as --set.
 std::string LlamaJob();   // 4 layers, 4 heads, 2 KV heads, batch 8
 std::string Gpt2Job();    // tied embeddings
-std::string MoeJob();     // 4 experts
+std::string MixtralJob();
+std::string GrugJob();
+std::string DeepseekJob();     // 4 experts
 
 std::vector<StepLineJson> Steps(const std::string& json_lines);
 
