@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/compiler/models/tiny_models.h"
-#include "kernels/ops/router_stats/layout.h"
 
 namespace trireme {
 namespace {
