@@ -47,8 +47,7 @@ JobSpec Parse(const std::string& text) {
   }
   const std::string json = JobToJson(*spec);
   const StatusOr<JobSpec> again = ParseJob(json, "job.json");
-  EXPECT_TRUE(again.ok() && *again == *spec && JobToJson(*again) == json)
-      << again.status() << json;
+  EXPECT_TRUE(again.ok() && *again == *spec && JobToJson(*again) == json) << again.status() << json;
   return *spec;
 }
 

@@ -97,13 +97,13 @@ class ModelContext {
 
 // How a router chooses and weighs experts, and how it is kept balanced; see kernels/ops/route.
 struct RouterDesign {
-  std::string weight;               // tensor names
-  std::string bias;                 // of the selection; "" = none
-  std::string score = "softmax";    // or "sigmoid"
-  std::string bias_to = "none";     // or "logits", "scores"
-  double total = 1.0;               // what a token's weights add up to, or their factor
+  std::string weight;             // tensor names
+  std::string bias;               // of the selection; "" = none
+  std::string score = "softmax";  // or "sigmoid"
+  std::string bias_to = "none";   // or "logits", "scores"
+  double total = 1.0;             // what a token's weights add up to, or their factor
   double eps = 0.0;
-  std::string balance_rule;         // of the bias: "", "quantile", "sign"
+  std::string balance_rule;  // of the bias: "", "quantile", "sign"
 };
 
 // Router and experts in place of an MLP: `h` [batch, position, embed] in region mlp -> what the
