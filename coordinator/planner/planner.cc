@@ -144,8 +144,8 @@ void AddExpertReasons(const Model& model, Plan* plan) {
       if (node.op != "expert_mlp") continue;
       const auto number = [&](const char* name) { return std::to_string(node.attrs.GetInt(name)); };
       std::string text = "experts get pools of " + number("capacity") + " rows, one for each of " +
-                         number("token_shards") + " parts of the tokens and " +
-                         number("expert_shards") + " of the experts";
+                         number("token_shards") + " part(s) of the tokens and each of " +
+                         number("expert_shards") + " part(s) of the experts";
       if (node.attrs.GetInt("thin") != 0) {
         text += "; what does not fit is dropped evenly (moe.capacity_factor)";
       } else if (node.attrs.GetInt("waves") > 1) {
@@ -270,11 +270,10 @@ void AddStageReason(const PipelineSpec& pipeline, Plan* plan) {
 Status Compile(const JobSpec& job, const Mapping& mapping, const Roles& roles,
                const Compilation& what, Plan* plan) {
   const bool train = what.purpose == Purpose::kTrain;
-  ASSIGN_OR_RETURN(Model model,
-                   BuildModel(job.model, job.moe,
-                              {what.batch, what.position, roles.token_shards,
-                               roles.expert_token_shards, roles.expert_shards},
-                              what.purpose));
+  ASSIGN_OR_RETURN(Model model, BuildModel(job.model, job.moe,
+                                           {what.batch, what.position, roles.token_shards,
+                                            roles.expert_token_shards, roles.expert_shards},
+                                           what.purpose));
   AddExpertReasons(model, plan);
   if (train) {
     for (Graph& segment : model.segments)

@@ -126,6 +126,35 @@ TEST(PlanJob, MicrobatchOfZeroIsAllAtOnce) {
   EXPECT_EQ(FindReason(plan, "MICROBATCH_CLAMPED"), nullptr);
 }
 
+// What routers judge together must not be cut apart; what experts have room for is said.
+TEST(PlanJob, BalanceGroupsAndPoolsOfExperts) {
+  const std::vector<std::string> mixtral = {"model.type=mixtral", "model.num_local_experts=4",
+                                            "model.num_experts_per_tok=2"};
+  std::vector<std::string> overrides = mixtral;
+  overrides.push_back("moe.balance_group_sequences=4");
+  const Status status = PlanJob(SmallJob(overrides), Devices(1)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  for (const char* const part : {"balance_group_sequences 4", "2 sequences of a replica's",
+                                 "train.microbatch_size to a multiple of 4"}) {
+    EXPECT_NE(status.ToString().find(part), std::string::npos) << status;
+  }
+  const auto pools = [&](const std::string& more) {
+    std::vector<std::string> all = mixtral;
+    all.push_back("mesh.axes={data: 1, expert: 2}");
+    if (!more.empty()) all.push_back(more);
+    const Plan plan = MustPlan(SmallJob(all), Devices(2));
+    const Reason* reason = FindReason(plan, "EXPERT_POOLS");
+    return reason == nullptr ? std::string() : reason->text;
+  };
+  // 4 sequences of 6 tokens with 2 choices: 24 assignments a part, and a quarter more.
+  EXPECT_EQ(pools(""),
+            "experts get pools of 30 rows, one for each of 1 part(s) of the tokens and each of 2 "
+            "part(s) of the experts; what does not fit takes up to 1 more waves, which run only "
+            "where needed: nothing is dropped");
+  EXPECT_NE(pools("moe.capacity_factor=1").find("pools of 24 rows"), std::string::npos);
+  EXPECT_NE(pools("moe.capacity_factor=1").find("dropped evenly"), std::string::npos);
+}
+
 TEST(PlanJob, OddSequencesArePaddedOverPositions) {
   const Plan plan = MustPlan(SmallJob({"data.sequence_length=7", "mesh.axes={data: 1, model: 2}",
                                        "mesh.compute_mapping.residual/position=model"}),

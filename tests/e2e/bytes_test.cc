@@ -12,6 +12,7 @@ struct Case {
   std::string name;
   std::vector<std::string> sets;
   int slices = 1;
+  bool experts = false;
 };
 
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
@@ -21,7 +22,7 @@ class SentBytes : public testing::TestWithParam<Case> {};
 
 TEST_P(SentBytes, AreThoseOfThePlan) {
   const CliFolder folder;
-  const std::string job = folder.Write("job.yaml", LlamaJob());
+  const std::string job = folder.Write("job.yaml", GetParam().experts ? MixtralJob() : LlamaJob());
   const std::string slices = std::to_string(GetParam().slices);
   const std::string hosts = std::to_string(2 / GetParam().slices);
   std::vector<std::string> run = {
@@ -74,6 +75,12 @@ const Case kCases[] = {
      {"mesh.axes={data: 1, stage: 2}", "pipeline.order=zero_bubble_v", "train.microbatch_size=1"}},
     {"Slices", {"mesh.axes={data: 1}", "zero.stage=0"}, 2},
     {"SlicesInt8", {"mesh.axes={data: 1}", "zero.stage=0", "compression.dcn=int8"}, 2},
+    // With a capacity factor there is one wave, so that bytes do not hang on what routers choose.
+    {"ExpertsRing", {"mesh.axes={data: 1, expert: 2}", "moe.capacity_factor=1.25"}, 1, true},
+    {"ExpertsAllToAll",
+     {"mesh.axes={data: 1, expert: 2}", "moe={dispatch: all_to_all, capacity_factor: 1.25}"},
+     1,
+     true},
 };
 
 INSTANTIATE_TEST_SUITE_P(Plans, SentBytes, testing::ValuesIn(kCases),

@@ -14,8 +14,9 @@ constexpr int64_t kBatch = 8, kSequence = 8, kHidden = 16, kLayers = 3, kFloat =
 constexpr int64_t kMicrobatch = 2;
 constexpr int64_t kResidual = kBatch * kSequence * kHidden * kFloat;  // of all microbatches
 
-Plan MakePlan(const std::string& overrides, int64_t devices, int64_t slices = 1) {
-  const LayoutCase layout = {"bytes", "data.sequence_length=8; " + overrides, "llama", devices,
+Plan MakePlan(const std::string& overrides, int64_t devices, int64_t slices = 1,
+              const std::string& model = "llama") {
+  const LayoutCase layout = {"bytes", "data.sequence_length=8; " + overrides, model, devices,
                              slices};
   const StatusOr<JobSpec> job = LayoutJob(layout);
   EXPECT_TRUE(job.ok()) << job.status();
@@ -95,6 +96,38 @@ TEST(PlanBytes, RingOfKeysSendsThemOnceAndTheirGradientsOnceMore) {
     const int64_t keys = kBatch * kSequence / c * 2 * 4 * kFloat;  // kv heads, head_dim
     EXPECT_EQ(Sum(plan, "permute"), kLayers * (c - 1) * 2 * keys * 3)
         << "k and v forward; k, v, dk and dv backward";
+  }
+}
+
+// Tokens around the expert axis, forward and backward; what experts add and gradients of tokens
+// back; ids and weights of the choices, both times.
+TEST(PlanBytes, RingOfExpertsGathersTokensAndScattersSums) {
+  for (const int64_t n : {2, 4}) {
+    const Plan plan =
+        MakePlan("mesh.axes={data: 1, expert: " + std::to_string(n) + "}", n, 1, "mixtral");
+    const int64_t choices = kBatch * kSequence * 2 * kFloat;
+    EXPECT_EQ(Sum(plan, "all_gather", "batch is needed whole"),
+              kLayers * (n - 1) * (2 * kResidual + 4 * choices) / n);
+    // Router weights' gradients and the like are reduced, not scattered.
+    EXPECT_EQ(Sum(plan, "reduce_scatter", "expert_shard is summed"),
+              kLayers * (n - 1) * (2 * kResidual + choices) / n);
+    EXPECT_EQ(Sum(plan, "all_to_all"), 0);
+  }
+}
+
+// Pools of rows there and back, forward and backward, 5/4 of the even share each; and how many rows
+// of which expert are in them.
+TEST(PlanBytes, AllToAllSendsPools) {
+  for (const int64_t n : {2, 4}) {
+    const Plan plan =
+        MakePlan("moe.dispatch=all_to_all; mesh.axes={data: 1, expert: " + std::to_string(n) + "}",
+                 n, 1, "mixtral");
+    const int64_t microbatches = kBatch / n / kMicrobatch;
+    const int64_t pool = kMicrobatch * kSequence * 2 * 5 / 4 / n;
+    const int64_t rows = (n - 1) * pool * kHidden * kFloat;
+    const int64_t counts = (n - 1) * 2 * 4 * kFloat / n;  // 2 waves, 4 experts
+    EXPECT_EQ(Sum(plan, "all_to_all"), kLayers * microbatches * (4 * rows + counts));
+    EXPECT_EQ(Sum(plan, "all_gather", "batch is needed whole"), 0);
   }
 }
 
