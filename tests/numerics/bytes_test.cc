@@ -100,14 +100,14 @@ TEST(PlanBytes, RingOfKeysSendsThemOnceAndTheirGradientsOnceMore) {
 }
 
 // Tokens around the expert axis, forward and backward; what experts add and gradients of tokens
-// back; ids and weights of the choices, both times.
+// back; ids and weights of the choices once, and gradients of the weights back.
 TEST(PlanBytes, RingOfExpertsGathersTokensAndScattersSums) {
   for (const int64_t n : {2, 4}) {
     const Plan plan =
         MakePlan("mesh.axes={data: 1, expert: " + std::to_string(n) + "}", n, 1, "mixtral");
     const int64_t choices = kBatch * kSequence * 2 * kFloat;
     EXPECT_EQ(Sum(plan, "all_gather", "batch is needed whole"),
-              kLayers * (n - 1) * (2 * kResidual + 4 * choices) / n);
+              kLayers * (n - 1) * (2 * kResidual + 2 * choices) / n);
     // Router weights' gradients and the like are reduced, not scattered.
     EXPECT_EQ(Sum(plan, "reduce_scatter", "expert_shard is summed"),
               kLayers * (n - 1) * (2 * kResidual + choices) / n);

@@ -106,7 +106,8 @@ std::string BaseOf(const LayoutCase& layout) {
 std::vector<std::string> ModelOverrides(const LayoutCase& layout) {
   if (layout.model == "grug_groups2") return {"moe.balance_group_sequences=2"};
   if (layout.model.ends_with("_deep")) {
-    // Small steps: choices of experts that nearly tie would amplify what rounding makes of large ones.
+    // Small steps: choices of experts that nearly tie would amplify what rounding makes of large
+    // ones.
     return {"model.num_hidden_layers=9", "optimizer.learning_rate=1e-3"};
   }
   if (layout.model == "deep") return {"model.num_hidden_layers=9"};

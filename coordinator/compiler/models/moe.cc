@@ -1,5 +1,5 @@
-// A router and its experts, written on named dims. Which ranks hold which experts and how rows reach
-// them follows from mesh and mapping; only the sizes of the pools of rows are decided here.
+// A router and its experts, written on named dims. Which ranks hold which experts and how rows
+// reach them follows from mesh and mapping; only the sizes of the pools of rows are decided here.
 #include <algorithm>
 #include <cmath>
 
@@ -114,8 +114,8 @@ int MixtureOfExperts(GraphBuilder& b, const ModelContext& context, int h,
   const Dim expert = {"expert", experts.num_experts};
   const Dim width = {"mlp", experts.width};
   const auto matrix = [&](const std::string& name, const Dim& in, const Dim& out) {
-    return b.Param(context.Matrix(prefix + name + "_proj.weight", {expert, in, out}, "experts",
-                                  true));
+    return b.Param(
+        context.Matrix(prefix + name + "_proj.weight", {expert, in, out}, "experts", true));
   };
   const int gate = matrix("gate", context.Embed(), width);
   const int up = matrix("up", context.Embed(), width);

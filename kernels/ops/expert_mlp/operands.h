@@ -25,12 +25,14 @@ inline constexpr int kExpertExtraWaves = 2;
 inline constexpr int kExpertSource = 3;
 inline constexpr int kExpertCounts = 4;
 inline constexpr int kExpertWavesNeeded = 5;
-inline constexpr int kExpertRows = 6;
-inline constexpr int kExpertGateRows = 7;
-inline constexpr int kExpertUpRows = 8;
-inline constexpr int kExpertInner = 9;
-inline constexpr int kExpertOut = 10;
-inline constexpr int kNumExpertOutputs = 11;
+inline constexpr int kExpertChosen = 6;  // ids and weights, where tokens are dispatched
+inline constexpr int kExpertChosenWeights = 7;
+inline constexpr int kExpertRows = 8;
+inline constexpr int kExpertGateRows = 9;
+inline constexpr int kExpertUpRows = 10;
+inline constexpr int kExpertInner = 11;
+inline constexpr int kExpertOut = 12;
+inline constexpr int kNumExpertOutputs = 13;
 
 // One wave's rows on their way through the experts; ids of local values.
 struct ExpertRows {
@@ -52,8 +54,9 @@ class ExpertWaves {
         choices_(attrs.GetInt("choices")),
         fill_(attrs.GetDouble("fill")) {}
 
-  void AtTokens() { context_.InRegion(all_to_all_ ? "mlp" : "experts"); }
+  void AtTokens() { context_.InRegion(token_region()); }
   void AtExperts() { context_.InRegion("experts"); }
+  std::string token_region() const { return all_to_all_ ? "mlp" : "experts"; }
   // Rows to their experts, and back.
   int ToExperts(int rows) {
     if (!all_to_all_) return rows;

@@ -2,8 +2,8 @@
 // Always expanded into waves of static size: what does not fit in the first pool of rows goes into
 // copies of the same code that run only where a count asks for them, so nothing is dropped unless a
 // capacity was asked for. Attributes (global numbers): num_experts, expert_shards, token_shards,
-// capacity (rows of a pool), waves, thin, choices, all_to_all, fill (expected part of a pool that is
-// filled).
+// capacity (rows of a pool), waves, thin, choices, all_to_all, fill (expected part of a pool that
+// is filled).
 #include "kernels/ops/expert_mlp/operands.h"
 #include "kernels/ops/graph_builder.h"
 #include "kernels/ops/signature.h"
@@ -12,12 +12,11 @@ namespace trireme {
 namespace {
 
 StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
-  ASSIGN_OR_RETURN(
-      const Binding dims,
-      BindOperands(graph, node,
-                   "x:float[batch,position,embed] ids:int32[batch,position,choice] "
-                   "weights:float[batch,position,choice] gate:float[expert,embed,mlp] "
-                   "up:float[expert,embed,mlp] down:float[expert,mlp,embed]"));
+  ASSIGN_OR_RETURN(const Binding dims,
+                   BindOperands(graph, node,
+                                "x:float[batch,position,embed] ids:int32[batch,position,choice] "
+                                "weights:float[batch,position,choice] gate:float[expert,embed,mlp] "
+                                "up:float[expert,embed,mlp] down:float[expert,mlp,embed]"));
   RETURN_IF_ERROR(CheckAttrs(node, {"num_experts", "expert_shards", "token_shards", "capacity",
                                     "waves", "thin", "choices", "all_to_all", "fill"}));
   const Attrs& attrs = node.attrs;
@@ -33,9 +32,11 @@ StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
   types[kExpertY] = {dims.Dims("batch,position,embed"), dtype};
   types[kExpertDrops] = types[kExpertExtraWaves] = {{}, DType::kFloat64};
   types[kExpertSource] = {{wave, token_side, slot}, DType::kInt32};
-  types[kExpertCounts] = {{wave, {"token_shard", token_shards}, dims.dim("expert")},
-                          DType::kInt32};
+  types[kExpertCounts] = {{wave, {"token_shard", token_shards}, dims.dim("expert")}, DType::kInt32};
   types[kExpertWavesNeeded] = {{}, DType::kInt32};
+  types[kExpertChosen] = {dims.Dims("batch,position,choice"), DType::kInt32};
+  types[kExpertChosenWeights] = {dims.Dims("batch,position,choice"),
+                                 In(graph, node, kExpertWeights).dtype};
   types[kExpertRows] = {{shard, slot, dims.dim("embed")}, dtype};
   types[kExpertGateRows] = types[kExpertUpRows] = types[kExpertInner] = {inner, dtype};
   types[kExpertOut] = {{token_side, slot, dims.dim("embed")}, dtype};
@@ -65,8 +66,10 @@ std::vector<int> Expand(ExpandContext& context, const Graph&, const Node& node) 
        {"num_experts", "expert_shards", "token_shards", "capacity", "waves", "thin"}) {
     plan_attrs.Set(name, attrs.GetInt(name));
   }
-  const std::vector<int> plan = context.Add("dispatch_plan", plan_attrs, {in[kExpertIds]});
   std::vector<int> outputs(kNumExpertOutputs, -1);
+  outputs[kExpertChosen] = context.Enter(in[kExpertIds], waves.token_region(), {});
+  outputs[kExpertChosenWeights] = context.Enter(in[kExpertWeights], waves.token_region(), {});
+  const std::vector<int> plan = context.Add("dispatch_plan", plan_attrs, {outputs[kExpertChosen]});
   outputs[kExpertSource] = plan[0];
   outputs[kExpertCounts] = plan[1];
   if (all_to_all) {
@@ -81,9 +84,10 @@ std::vector<int> Expand(ExpandContext& context, const Graph&, const Node& node) 
   for (int64_t w = 0; w < num_waves; ++w) {
     if (w > 0) context.When(outputs[kExpertWavesNeeded], static_cast<int>(w));
     const ExpertRows rows =
-        waves.Forward(in[kExpertX], outputs[kExpertSource], outputs[kExpertCounts],
-                      in[kExpertGate], in[kExpertUp], in[kExpertDown], w);
-    const std::vector<int> inputs = {rows.out, outputs[kExpertSource], in[kExpertWeights]};
+        waves.Forward(in[kExpertX], outputs[kExpertSource], outputs[kExpertCounts], in[kExpertGate],
+                      in[kExpertUp], in[kExpertDown], w);
+    const std::vector<int> inputs = {rows.out, outputs[kExpertSource],
+                                     outputs[kExpertChosenWeights]};
     if (w > 0) {
       context.AddInto("combine", {{"wave", w}}, inputs, {outputs[kExpertY]});
       continue;

@@ -26,8 +26,8 @@ std::vector<int> Expand(ExpandContext& context, const Graph&, const Node& node) 
   const Attrs attrs = node.attrs;
   const int dy = in[0];
   const int x = in[kForward + kExpertX];
-  const int ids = in[kForward + kExpertIds];
-  const int weights = in[kForward + kExpertWeights];
+  const int ids = in[kKept + kExpertChosen];
+  const int weights = in[kKept + kExpertChosenWeights];
   const int gate = in[kForward + kExpertGate];
   const int up = in[kForward + kExpertUp];
   const int down = in[kForward + kExpertDown];
@@ -46,8 +46,7 @@ std::vector<int> Expand(ExpandContext& context, const Graph&, const Node& node) 
   };
   for (int64_t w = 0; w < attrs.GetInt("waves"); ++w) {
     ExpertRows rows = {in[kKept + kExpertRows], in[kKept + kExpertGateRows],
-                       in[kKept + kExpertUpRows], in[kKept + kExpertInner],
-                       in[kKept + kExpertOut]};
+                       in[kKept + kExpertUpRows], in[kKept + kExpertInner], in[kKept + kExpertOut]};
     if (w > 0) {
       context.When(in[kKept + kExpertWavesNeeded], static_cast<int>(w));
       rows = waves.Forward(x, source, counts, gate, up, down, w);
@@ -63,8 +62,7 @@ std::vector<int> Expand(ExpandContext& context, const Graph&, const Node& node) 
     waves.AtExperts();
     add(&ddown_w, "grouped_dot_grad", waves.WeightGradAttrs(w), {rows.inner, dout, counts});
     const int dinner = waves.Multiply(dout, down, counts, w, true);
-    const std::vector<int> dhidden =
-        context.Add("swiglu_grad", {}, {dinner, rows.gate, rows.up});
+    const std::vector<int> dhidden = context.Add("swiglu_grad", {}, {dinner, rows.gate, rows.up});
     add(&dgate_w, "grouped_dot_grad", waves.WeightGradAttrs(w), {rows.rows, dhidden[0], counts});
     add(&dup_w, "grouped_dot_grad", waves.WeightGradAttrs(w), {rows.rows, dhidden[1], counts});
     int drows = waves.Multiply(dhidden[0], gate, counts, w, true);
