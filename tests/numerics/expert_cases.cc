@@ -18,6 +18,11 @@ const char kFolded[] =
 const char kFoldedBoth[] =
     "mesh.shared_mapping={experts/expert: [expert, model], experts/mlp: null}";
 
+// Experts over the axis that shards parameters: the others' are sharded over it, theirs are dealt.
+const char kOverData[] =
+    "mesh.shared_mapping.expert=data; mesh.param_mapping.experts/embed=null; "
+    "mesh.compute_mapping.batch=[replica_dcn, replica, data]";
+
 std::string And(const std::string& a, const std::string& b) { return a + "; " + b; }
 
 }  // namespace
@@ -58,6 +63,12 @@ std::vector<LayoutCase> ExpertCases() {
           And(And(kFolded, kSp), And(a2a, "mesh.compute_mapping.mlp/position=model"))),
        "mixtral", 2},
       {"mixtral_folded2x2", On("data: 1, expert: 2, model: 2", kFoldedBoth), "mixtral", 4},
+      {"mixtral_folded2_a2a", On("data: 1, model: 2", And(kFolded, a2a)), "mixtral", 2},
+      {"mixtral_folded2x2_a2a", On("data: 1, expert: 2, model: 2", And(kFoldedBoth, a2a)),
+       "mixtral", 4},
+      {"mixtral_over_data2", On("data: 2", kOverData), "mixtral", 2},
+      {"mixtral_over_data2_a2a", On("data: 2", And(kOverData, a2a)), "mixtral", 2},
+      {"grug_over_data2_tp2_a2a", On("data: 2, model: 2", And(kOverData, a2a)), "grug", 4},
       {"grug_1", On("data: 1"), "grug", 1},
       {"grug_micro1", On("data: 1", "train.microbatch_size=1"), "grug", 1},
       {"grug_groups2_dp2", On("data: 2"), "grug_groups2", 2},
