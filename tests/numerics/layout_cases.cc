@@ -7,65 +7,45 @@
 namespace trireme {
 namespace {
 
+// The models; all train alike.
 constexpr char kLlama[] = R"(
-name: layout
 model: {type: llama, hidden_size: 16, intermediate_size: 24, num_hidden_layers: 3,
         num_attention_heads: 4, num_key_value_heads: 2, vocab_size: 257,
         max_position_embeddings: 16, initializer_range: 0.3}
-data: {train: [{path: none.txt}], tokenizer: bytes, sequence_length: 7}
-train: {steps: 10, global_batch_size: 8, microbatch_size: 2, seed: 3}
-optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 0.1,
-            max_grad_norm: 1.0}
-schedule: {type: cosine, warmup: 2 steps, min_ratio: 0.1}
 )";
 
 constexpr char kGpt2[] = R"(
-name: layout
 model: {type: gpt2, hidden_size: 16, intermediate_size: 32, num_hidden_layers: 3,
         num_attention_heads: 4, vocab_size: 257, max_position_embeddings: 16,
         initializer_range: 0.3}
-data: {train: [{path: none.txt}], tokenizer: bytes, sequence_length: 7}
-train: {steps: 10, global_batch_size: 8, microbatch_size: 2, seed: 3}
-optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 0.1,
-            max_grad_norm: 1.0}
-schedule: {type: cosine, warmup: 2 steps, min_ratio: 0.1}
 )";
 
 constexpr char kMixtral[] = R"(
-name: layout
 model: {type: mixtral, hidden_size: 16, intermediate_size: 24, num_hidden_layers: 3,
         num_attention_heads: 4, num_key_value_heads: 2, vocab_size: 257,
         max_position_embeddings: 16, initializer_range: 0.3, num_local_experts: 4,
         num_experts_per_tok: 2}
-data: {train: [{path: none.txt}], tokenizer: bytes, sequence_length: 7}
-train: {steps: 10, global_batch_size: 8, microbatch_size: 2, seed: 3}
-optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 0.1,
-            max_grad_norm: 1.0}
-schedule: {type: cosine, warmup: 2 steps, min_ratio: 0.1}
 )";
 
 constexpr char kGrug[] = R"(
-name: layout
 model: {type: grug_moe, hidden_size: 16, num_hidden_layers: 4, num_attention_heads: 4,
         num_key_value_heads: 2, vocab_size: 257, max_position_embeddings: 16,
         initializer_range: 0.3, num_experts: 8, num_experts_per_tok: 2,
         moe_intermediate_size: 12, shared_expert_intermediate_size: 8, sliding_window: 3,
         gated_norm_rank: 4, router_z_loss_coef: 1e-3}
-data: {train: [{path: none.txt}], tokenizer: bytes, sequence_length: 7}
-train: {steps: 10, global_batch_size: 8, microbatch_size: 2, seed: 3}
-optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 0.1,
-            max_grad_norm: 1.0}
-schedule: {type: cosine, warmup: 2 steps, min_ratio: 0.1}
 )";
 
 constexpr char kDeepseek[] = R"(
-name: layout
 model: {type: deepseek_moe, hidden_size: 16, intermediate_size: 24, num_hidden_layers: 4,
         num_attention_heads: 4, num_key_value_heads: 2, vocab_size: 257,
         max_position_embeddings: 16, initializer_range: 0.3, n_routed_experts: 8,
         num_experts_per_tok: 2, moe_intermediate_size: 12, n_shared_experts: 1,
         first_k_dense_replace: 1, routed_scaling_factor: 1.8, router_aux_loss_coef: 1e-3,
         router_bias_update_rate: 0.01}
+)";
+
+constexpr char kTraining[] = R"(
+name: layout
 data: {train: [{path: none.txt}], tokenizer: bytes, sequence_length: 7}
 train: {steps: 10, global_batch_size: 8, microbatch_size: 2, seed: 3}
 optimizer: {type: adamw, learning_rate: 1e-2, betas: [0.9, 0.95], weight_decay: 0.1,
@@ -97,10 +77,12 @@ std::string Axes(const std::string& axes) { return "mesh.axes={" + axes + "}"; }
 
 std::string BaseOf(const LayoutCase& layout) {
   const std::string family = layout.model.substr(0, layout.model.find('_'));
-  if (family == "gpt2") return kGpt2;
-  if (family == "mixtral") return kMixtral;
-  if (family == "grug") return kGrug;
-  return family == "deepseek" ? kDeepseek : kLlama;
+  const char* model = kLlama;
+  if (family == "gpt2") model = kGpt2;
+  if (family == "mixtral") model = kMixtral;
+  if (family == "grug") model = kGrug;
+  if (family == "deepseek") model = kDeepseek;
+  return std::string(kTraining) + model;
 }
 
 std::vector<std::string> ModelOverrides(const LayoutCase& layout) {
