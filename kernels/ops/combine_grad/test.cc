@@ -1,36 +1,37 @@
-// Gradient of combine in every split, also of embed; empty slots and dropped assignments get 0.
-// Values are checked in combine/test.cc.
+// combine_grad in every split, also of embed; empty slots and assignments of other waves get 0.
+// Values are checked against central differences in combine/test.cc.
 #include <gtest/gtest.h>
 
-#include "kernels/testing/op_case.h"
+#include "kernels/ops/dispatch_plan/test_plans.h"
 
 namespace trireme {
 namespace {
 
-// Three tokens, two choices, six experts with one slot; slot 1 is empty, assignment 3 dropped.
-OpCase GradCase(int64_t embed) {
-  return {.op = "combine_grad",
-          .inputs = {Normal({{"batch", 3}, {"embed", embed}}),
-                     Normal({{"expert", 6}, {"slot", 1}, {"embed", embed}}),
-                     Given({{"expert", 6}, {"slot", 1}}, DType::kInt32, {1, -1, 5, 0, 2, 4}),
-                     Positive({{"batch", 3}, {"choice", 2}})}};
+OpCase GradCase(const Plan& plan, int64_t wave, int64_t embed) {
+  return {
+      .op = "combine_grad",
+      .attrs = {{"wave", wave}},
+      .inputs = {Normal(plan.TokenDims({"embed", embed})), Normal(plan.RowDims({"embed", embed})),
+                 plan.source, Positive(plan.TokenDims(plan.ids.dims[2]))},
+      .skip_dims = {"batch", "position"}};  // source counts its shard's tokens
 }
 
 TEST(CombineGrad, CpuMatchesReferenceAndEverySplitGivesTheSame) {
-  CheckCpuMatchesReference(GradCase(7), 1e-5);
-  CheckCpuMatchesReference(GradCase(1), 1e-5);
-  OpCase split = GradCase(6);
-  split.skip_dims = {"batch"};  // an index counts its shard's tokens: the layouts test splits batch
-  CheckEverySharding(split);
+  for (const Plan& plan : OddPlans()) {
+    for (int64_t wave = 0; wave < plan.sizes.waves; ++wave) {
+      CheckCpuMatchesReference(GradCase(plan, wave, 7), 1e-5);
+    }
+    CheckEverySharding(GradCase(plan, plan.sizes.waves - 1, 6));
+  }
 }
 
-TEST(CombineGrad, EmptySlotsAndDroppedAssignmentsGetZero) {
-  const OpCase c = GradCase(2);
-  const std::vector<HostTensor> outputs = RunOp(c, MakeInputs(c));
-  for (int e : {0, 1}) EXPECT_EQ(outputs[0].Get(1 * 2 + e), 0);
-  EXPECT_NE(outputs[0].Get(0), 0);
-  EXPECT_EQ(outputs[1].Get(3), 0);
-  EXPECT_NE(outputs[1].Get(2), 0);
+TEST(CombineGrad, EmptySlotsAndOtherWavesGetZero) {
+  const Plan plan =
+      MakePlan({.num_experts = 1, .capacity = 3, .waves = 2}, OneChoice({0, 0, -1, 0, 0}));
+  const OpCase c = GradCase(plan, 1, 2);  // holds assignment 4 alone
+  const std::vector<HostTensor> outputs = RunOp(c, MakeInputs(c), {.cpu = true});
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(outputs[0].Get(i) == 0, i >= 2) << i;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(outputs[1].Get(i) == 0, i != 4) << i;
 }
 
 }  // namespace

@@ -1,64 +1,46 @@
-// Dispatch: gradient, expert splits, capacity drops in token order, experts nobody chose.
+// dispatch: CPU equals reference on odd pools, splits, rows by hand. Its gradient is checked in
+// dispatch_grad/test.cc.
 #include <gtest/gtest.h>
 
-#include "kernels/testing/op_case.h"
+#include "kernels/ops/dispatch_plan/test_plans.h"
 
 namespace trireme {
 namespace {
 
-OpCase DispatchCase(int64_t batch, int64_t embed, int64_t experts, int64_t capacity) {
+OpCase DispatchCase(const Plan& plan, int64_t wave, int64_t embed) {
   return {.op = "dispatch",
-          .attrs = {{"num_experts", experts}, {"capacity", capacity}},
-          .inputs = {Normal({{"batch", batch}, {"position", 3}, {"embed", embed}}),
-                     Ids({{"batch", batch}, {"position", 3}, {"choice", 2}}, experts)}};
+          .attrs = {{"wave", wave}, {"choices", plan.ids.dims[2].size}},
+          .inputs = {Normal(plan.TokenDims({"embed", embed})), plan.source},
+          .skip_dims = {"batch", "position"}};  // source counts its shard's tokens
 }
 
-// Four tokens of one number each, one choice.
-OpCase FourTokens(const std::vector<double>& ids, int64_t experts, int64_t capacity) {
-  OpCase c = DispatchCase(1, 1, experts, capacity);
-  c.inputs = {Given({{"batch", 1}, {"position", 4}, {"embed", 1}}, DType::kFloat32, {1, 2, 3, 4}),
-              Given({{"batch", 1}, {"position", 4}, {"choice", 1}}, DType::kInt32, ids)};
-  return c;
-}
-
-TEST(Dispatch, GradientIsRight) {
-  CheckGradient(DispatchCase(2, 3, 4, 12));
-  CheckGradient(DispatchCase(2, 3, 4, 2));  // drops
-}
-
-TEST(Dispatch, CpuMatchesReferenceAndEveryExpertSplitGivesTheSame) {
-  CheckCpuMatchesReference(DispatchCase(5, 7, 3, 4), 0);
-  CheckCpuMatchesReference(DispatchCase(1, 1, 1, 1), 0);
-  OpCase split = DispatchCase(3, 5, 6, 2);
-  split.skip_dims = {"batch",
-                     "slot"};  // an index counts its shard's tokens: the layouts test splits batch
-  CheckEverySharding(split);
-}
-
-TEST(Dispatch, CpuMatchesReferenceOnLaterExperts) {
-  OpCase c = DispatchCase(5, 7, 3, 4);
-  c.attrs.Set("expert_start", int64_t{1});
-  CheckCpuMatchesReference(c, 0);
-}
-
-TEST(Dispatch, DropsLaterTokensWhenAnExpertIsFull) {
-  const OpCase c = FourTokens({1, 0, 1, 1}, 2, 2);
-  for (const bool cpu : {false, true}) {
-    const std::vector<HostTensor> outputs = RunOp(c, MakeInputs(c), {.cpu = cpu});
-    EXPECT_EQ(outputs[0].Values(), (std::vector<double>{2, 0, 1, 3}));
-    EXPECT_EQ(outputs[1].Values(), (std::vector<double>{1, -1, 0, 2}));
+TEST(Dispatch, CpuMatchesReferenceAndEverySplitGivesTheSame) {
+  for (const Plan& plan : OddPlans()) {
+    for (int64_t wave = 0; wave < plan.sizes.waves; ++wave) {
+      CheckCpuMatchesReference(DispatchCase(plan, wave, 7), 0);
+    }
+    CheckEverySharding(DispatchCase(plan, plan.sizes.waves - 1, 6));
   }
 }
 
-TEST(Dispatch, ExpertsNobodyChoseGetEmptyRows) {
-  const OpCase c = FourTokens({2, 2, 2, 2}, 3, 1);
-  const std::vector<HostTensor> outputs = RunOp(c, MakeInputs(c));
-  EXPECT_EQ(outputs[0].Values(), (std::vector<double>{0, 0, 1}));
-  EXPECT_EQ(outputs[1].Values(), (std::vector<double>{-1, -1, 0}));
+TEST(Dispatch, CopiesTheTokenOfEachAssignment) {
+  OpCase c = DispatchCase(MakePlan({.num_experts = 2, .capacity = 4, .waves = 2},
+                                   Given({{"batch", 1}, {"position", 3}, {"choice", 2}},
+                                         DType::kInt32, {1, 0, -1, -1, 0, 1})),
+                          0, 1);
+  c.inputs[0] = Given({{"batch", 1}, {"position", 3}, {"embed", 1}}, DType::kFloat32, {10, 20, 30});
+  for (const bool cpu : {false, true}) {
+    EXPECT_EQ(RunOp(c, MakeInputs(c), {.cpu = cpu})[0].Values(),
+              (std::vector<double>{10, 30, 10, 30}));
+    OpCase second = c;
+    second.attrs.Set("wave", int64_t{1});
+    EXPECT_EQ(RunOp(second, MakeInputs(second), {.cpu = cpu})[0].Values(),
+              (std::vector<double>{0, 0, 0, 0}));
+  }
 }
 
-TEST(Dispatch, RefusesNoCapacity) {
-  ExpectInferError(DispatchCase(1, 1, 1, 0), "capacity=0 must be at least 1");
+TEST(Dispatch, RefusesAWaveThatIsNotThere) {
+  ExpectInferError(DispatchCase(OddPlans()[1], 5, 2), "wave=5 must be in [0, 5)");
 }
 
 }  // namespace

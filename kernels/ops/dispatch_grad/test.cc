@@ -1,34 +1,60 @@
-// Gradient of dispatch in every split; a token with two rows gets their sum, a dropped one 0.
+// dispatch_grad: CPU equals reference, splits, sums by hand; and it is the adjoint of dispatch.
 #include <gtest/gtest.h>
 
-#include "kernels/testing/op_case.h"
+#include "kernels/ops/dispatch_plan/test_plans.h"
 
 namespace trireme {
 namespace {
 
-// Three tokens, two choices, six experts with one slot; assignment 3 (token 1) is dropped.
-OpCase GradCase(int64_t embed) {
+OpCase GradCase(const Plan& plan, int64_t wave, int64_t embed) {
   return {.op = "dispatch_grad",
-          .inputs = {Normal({{"expert", 6}, {"slot", 1}, {"embed", embed}}),
-                     Given({{"expert", 6}, {"slot", 1}}, DType::kInt32, {1, -1, 5, 0, 2, 4}),
-                     Ids({{"batch", 3}, {"choice", 2}}, 6)}};
+          .attrs = {{"wave", wave}},
+          .inputs = {Normal(plan.RowDims({"embed", embed})), plan.source, plan.ids},
+          .skip_dims = {"batch", "position"}};  // source counts its shard's tokens
 }
 
 TEST(DispatchGrad, CpuMatchesReferenceAndEverySplitGivesTheSame) {
-  CheckCpuMatchesReference(GradCase(7), 1e-6);
-  CheckCpuMatchesReference(GradCase(1), 1e-6);
-  OpCase split = GradCase(6);
-  split.skip_dims = {"batch"};  // an index counts its shard's tokens: the layouts test splits batch
-  CheckEverySharding(split);
+  for (const Plan& plan : OddPlans()) {
+    for (int64_t wave = 0; wave < plan.sizes.waves; ++wave) {
+      CheckCpuMatchesReference(GradCase(plan, wave, 7), 1e-6);
+    }
+    CheckEverySharding(GradCase(plan, plan.sizes.waves - 1, 6));
+  }
 }
 
 TEST(DispatchGrad, SumsTheRowsOfATokenAndSkipsTheDropped) {
-  OpCase c = GradCase(1);
+  OpCase c = GradCase(MakePlan({.num_experts = 2, .capacity = 4, .thin = 1},
+                               Given({{"batch", 1}, {"position", 3}, {"choice", 2}}, DType::kInt32,
+                                     {1, 0, 0, 1, 0, 1})),
+                      0, 1);
+  // Assignments by expert: 1, 2, 4 | 0, 3, 5. Thinned to four: 2, 4, 3, 5.
   c.inputs[0] =
-      Given({{"expert", 6}, {"slot", 1}, {"embed", 1}}, DType::kFloat32, {1, 2, 4, 8, 16, 32});
-  EXPECT_EQ(RunOp(c, MakeInputs(c))[0].Values(), (std::vector<double>{9, 16, 36}));
-  c.inputs[1] = Given({{"expert", 6}, {"slot", 1}}, DType::kInt32, {1, -1, -1, 0, -1, -1});
-  EXPECT_EQ(RunOp(c, MakeInputs(c))[0].Values(), (std::vector<double>{9, 0, 0}));
+      Given({{"expert_shard", 1}, {"slot", 4}, {"embed", 1}}, DType::kFloat32, {1, 2, 4, 8});
+  EXPECT_EQ(RunOp(c, MakeInputs(c), {.cpu = true})[0].Values(), (std::vector<double>{0, 5, 10}));
+}
+
+double Dot(const HostTensor& a, const HostTensor& b) {
+  double sum = 0;
+  for (int64_t i = 0; i < a.count(); ++i) sum += a.Get(i) * b.Get(i);
+  return sum;
+}
+
+// dispatch is linear in x: <dispatch(x), drows> = <x, dispatch_grad(drows)> for every x and drows
+// is what its gradient is.
+TEST(DispatchGrad, IsTheAdjointOfDispatch) {
+  for (const Plan& plan : OddPlans()) {
+    for (int64_t wave = 0; wave < plan.sizes.waves; ++wave) {
+      OpCase grad = InFloat64(GradCase(plan, wave, 3));
+      const OpCase forward = {
+          .op = "dispatch",
+          .attrs = {{"wave", wave}, {"choices", plan.ids.dims[2].size}},
+          .inputs = {Normal(plan.TokenDims({"embed", 3}), DType::kFloat64), plan.source},
+          .seed = 7};
+      const std::vector<HostTensor> x = MakeInputs(forward), drows = MakeInputs(grad);
+      const double there = Dot(RunOp(forward, x)[0], drows[0]);
+      EXPECT_NEAR(there, Dot(x[0], RunOp(grad, drows)[0]), 1e-9);
+    }
+  }
 }
 
 }  // namespace
