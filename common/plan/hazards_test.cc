@@ -45,6 +45,14 @@ TEST_F(Hazards, WritersOfInputsAndResultsWait) {
   EXPECT_EQ(FindWaits(program_, list_), (std::vector<int32_t>{0, 0, 1, 2}));
 }
 
+// A predicate is read.
+TEST_F(Hazards, PredicatesWaitForWhatMakesThem) {
+  Add(gather_, At(0, 4), At(8, 8));
+  Add(kernel_, At(64, 1), At(65, 1));
+  list_.back().predicate = {At(9, 1)};
+  EXPECT_EQ(FindWaits(program_, list_), (std::vector<int32_t>{0, 1}));
+}
+
 TEST_F(Hazards, ACollectiveInLineWaitsForAll) {
   Add(gather_, At(0, 4), At(8, 8));
   Add(gather_, At(16, 4), At(24, 8));

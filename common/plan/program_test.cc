@@ -43,7 +43,7 @@ group g0 (model) ici
 code block.F
   0: y[2,2] = scale{factor=2}(w+1+4*model[2,2]:(1,2)) workspace 0
   1: y[2,2] = all_reduce{kind=sum}(y[2,2]) over g0 of w  # y is partial over model
-  2: y[2,2] += copy first=3+2*data(y[2,2])
+  2: y[2,2] += if y+2[]:int32 > 1 copy first=3+2*data(y[2,2])
 F block.F layer 3: w=PARAM+0, y=SAVED+16
 edge_out SAVED+16 bytes 16
 tensor w [embed 4, mlp 3] PARAM+0 [embed, mlp] grad SCRATCH+0 exp_avg STATE+0 [embed/model, mlp]

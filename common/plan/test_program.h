@@ -34,7 +34,9 @@ inline StageProgram TestProgram() {
        .index_attrs = {{"first", {.base = 3, .terms = {{0, 2}}}}},
        .in = {y},
        .out = {y},
-       .accumulate = true}};
+       .accumulate = true,
+       .predicate = {{.binding = 1, .offset = {.base = 2}, .dtype = DType::kInt32}},
+       .above = 1}};
   program.codes = {code};
   program.chunks[0].forward = {
       {.code = 0, .layer = 3, .places = {{Pool::kParam, 0}, {Pool::kSaved, 16}}}};

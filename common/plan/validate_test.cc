@@ -61,6 +61,20 @@ TEST(ValidateProgram, RefusesWhatLeavesAPool) {
       {"kind", [](StageProgram& p) { p.codes[0].instructions[1].attrs = {}; }, "kind"},
       {"gather", [](StageProgram& p) { p.codes[0].instructions[1].op = "all_gather"; },
        "do not fit a group of 2"},
+      {"predicate type",
+       [](StageProgram& p) { p.codes[0].instructions[2].predicate[0].dtype = DType::kFloat32; },
+       "a predicate is one int32"},
+      {"predicate size",
+       [](StageProgram& p) {
+         p.codes[0].instructions[2].predicate[0].sizes = {2};
+         p.codes[0].instructions[2].predicate[0].strides = {1};
+       },
+       "a predicate is one int32"},
+      {"predicate place",
+       [](StageProgram& p) { p.codes[0].instructions[2].predicate[0].offset.base = 200; },
+       "leave pool SAVED"},
+      {"predicate beside others", [](StageProgram& p) { p.codes[0].instructions[2].async = true; },
+       "cannot run beside"},
       {"members",
        [](StageProgram& p) {
          p.groups[0].members = {0, 2};

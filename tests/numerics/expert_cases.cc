@@ -69,6 +69,10 @@ std::vector<LayoutCase> ExpertCases() {
       {"mixtral_over_data2", On("data: 2", kOverData), "mixtral", 2},
       {"mixtral_over_data2_a2a", On("data: 2", And(kOverData, a2a)), "mixtral", 2},
       {"grug_over_data2_tp2_a2a", On("data: 2, model: 2", And(kOverData, a2a)), "grug", 4},
+      // Capacities that hold whatever comes: one wave, nothing dropped.
+      {"mixtral_ep2_capacity", On("data: 1, expert: 2", "moe.capacity_factor=2"), "mixtral", 2},
+      {"mixtral_ep4_capacity_a2a",
+       On("data: 1, expert: 4", "moe={dispatch: all_to_all, capacity_factor: 4}"), "mixtral", 4},
       {"grug_1", On("data: 1"), "grug", 1},
       {"grug_micro1", On("data: 1", "train.microbatch_size=1"), "grug", 1},
       {"grug_groups2_dp2", On("data: 2"), "grug_groups2", 2},

@@ -115,6 +115,32 @@ TEST(Executor, AddsMicrobatchesAndStartsEveryStepFromZero) {
   EXPECT_EQ((*executor)->AppliedStep(), 40);
 }
 
+// The second microbatch is added only where its slot's number is more than 1.
+TEST(Executor, PredicatesSkipWhatIsNotAskedFor) {
+  RankProgram program = AccumulateProgram(1);
+  program.program.pools[2].bytes = 20;  // 4 floats and a number
+  Instruction& add = program.program.codes[1].instructions[0];
+  ASSERT_EQ(add.op, "accumulate");
+  Instance& instance = program.program.chunks[0].backward[0];
+  instance.places.push_back({Pool::kSaved, 16});
+  program.program.codes[1].bindings.push_back("number");
+  add.predicate = {{.binding = 2, .dtype = DType::kInt32}};
+  add.above = 1;
+  ExpectValid(program);
+  const auto device = MakeCpuDevice(1);
+  const auto executor = Executor::Create(program, 0, nullptr, *device);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  for (const int32_t second : {0, 1, 2, 3}) {
+    const int32_t first = 2;
+    (*executor)->Write({Pool::kSaved, 16}, 0, &first, sizeof(first));
+    (*executor)->Write({Pool::kSaved, 16}, 1, &second, sizeof(second));
+    const StatusOr<StepResult> result = (*executor)->RunStep(0, Numbers(0));
+    ASSERT_TRUE(result.ok()) << result.status();
+    const float third = second > 1 ? 2.0f * (2 + 12) : 2.0f * 2;
+    EXPECT_EQ(ReadFloats(**executor, {Pool::kGrad, 0}, 0, 4)[2], third) << second;
+  }
+}
+
 // Routers of layers 1 and 2, of one expert: 10 numbers each, to which every microbatch adds 3.
 TEST(Executor, GivesTheSumsOfRoutersOfEachStep) {
   RankProgram program = AccumulateProgram(1);

@@ -38,7 +38,8 @@ std::map<std::string, int64_t> BytesSent(const Graph& graph, const Mesh& mesh) {
 
 struct Block {
   explicit Block(int64_t ranks, const MappingConfig& config)
-      : t({{"model", ranks}}, config), model(*BuildModel(TinyLlama(), {}, {4, 8}, Purpose::kTrain)) {
+      : t({{"model", ranks}}, config),
+        model(*BuildModel(TinyLlama(), {}, {4, 8}, Purpose::kTrain)) {
     for (Graph& segment : model.segments) EXPECT_TRUE(AddBackward(segment, 1.0).ok());
     StatusOr<PartitionedSegment> part = Partition(model.segments[1], t.axes, {});
     EXPECT_TRUE(part.ok()) << part.status();

@@ -116,5 +116,37 @@ TEST(Rematerialize, ClonesOnlyWhatIsNeeded) {
   EXPECT_EQ(g.graph.nodes[3].inputs, std::vector<int>(2, g.graph.nodes[2].outputs[0]));
 }
 
+// Two nodes that add into one value, the second where a count asks for it: the clones do the same
+// to one clone, and ask the clone of the count.
+TEST(Rematerialize, KeepsSumsAndPredicates) {
+  TestGraph t;
+  const Dim embed = {"embed", 4};
+  const int x = t.Value({embed}, {}, ValueKind::kEdgeIn);
+  const int count = t.Value({});
+  const int sum = t.Value({embed});
+  const int dx = t.Value({embed});
+  t.Op("count", {x}, {count});
+  t.Op("scale", {x}, {sum});
+  Node& more = t.Op("scale", {x}, {sum});
+  more.accumulate = true;
+  more.predicate = count;
+  more.above = 2;
+  t.Op("mul", {x, sum}, {dx}, Phase::kBackward);
+  t.graph.grad_edges_in = {dx};
+  Rematerialize(t.graph);
+  std::vector<Node> clones;
+  for (const Node& node : t.graph.nodes) {
+    if (node.phase == Phase::kBackward) clones.push_back(node);
+  }
+  ASSERT_EQ(clones.size(), 4u);
+  EXPECT_NE(clones[0].outputs[0], count);
+  EXPECT_NE(clones[1].outputs[0], sum);
+  EXPECT_EQ(clones[2].outputs, clones[1].outputs);
+  EXPECT_EQ(clones[2].predicate, clones[0].outputs[0]);
+  EXPECT_EQ(clones[2].above, 2);
+  EXPECT_TRUE(clones[2].accumulate);
+  EXPECT_EQ(clones[3].inputs[1], clones[1].outputs[0]);
+}
+
 }  // namespace
 }  // namespace trireme

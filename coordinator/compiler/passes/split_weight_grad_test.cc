@@ -14,7 +14,8 @@ namespace {
 class SplitWeightGradTest : public testing::Test {
  protected:
   SplitWeightGradTest()
-      : t_({{"data", 2}, {"model", 2}}), model_(*BuildModel(TinyLlama(), {}, {4, 6}, Purpose::kTrain)) {
+      : t_({{"data", 2}, {"model", 2}}),
+        model_(*BuildModel(TinyLlama(), {}, {4, 6}, Purpose::kTrain)) {
     for (Graph& segment : model_.segments) EXPECT_TRUE(AddBackward(segment, 1.0).ok());
   }
   Graph Split(int segment) {
