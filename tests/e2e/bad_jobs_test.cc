@@ -17,13 +17,14 @@ struct BadJob {
   std::string appended;           // to a good file
   int code;
   std::vector<std::string> says;
+  std::string job = LlamaJob();  // the good file
 };
 
 class BadJobs : public testing::TestWithParam<BadJob> {};
 
 TEST_P(BadJobs, AreRefusedAndCreateNothing) {
   const CliFolder folder;
-  const std::string job = folder.Write("job.yaml", LlamaJob() + GetParam().appended);
+  const std::string job = folder.Write("job.yaml", GetParam().job + GetParam().appended);
   std::vector<std::string> sets = {"--set", "checkpoint.path=ckpt"};
   for (const std::string& set : GetParam().sets) {
     sets.push_back("--set");
@@ -81,6 +82,71 @@ const BadJob kBadJobs[] = {
      "",
      7,
      {"3", "4"}},
+    {"ExpertsOfADenseModel",
+     {"moe.dispatch=ring"},
+     "",
+     2,
+     {"moe.dispatch", "not a key of llama", "mixtral, qwen3_moe, deepseek_moe, grug_moe"}},
+    {"ExpertsOfAnotherType",
+     {"model.n_routed_experts=8"},
+     "",
+     2,
+     {"model.n_routed_experts", "not a key of mixtral", "num_local_experts"},
+     MixtralJob()},
+    {"MoreChoicesThanExperts",
+     {"model.num_experts_per_tok=5"},
+     "",
+     2,
+     {"num_experts_per_tok", "5 is more than model.num_local_experts 4"},
+     MixtralJob()},
+    {"UnknownDispatch",
+     {"moe.dispatch=alltoall"},
+     "",
+     2,
+     {"moe.dispatch", "\"alltoall\"", "did you mean all_to_all?"},
+     MixtralJob()},
+    {"NoCapacity",
+     {"moe.capacity_factor=0"},
+     "",
+     2,
+     {"moe.capacity_factor", "none or a number > 0", "got 0"},
+     MixtralJob()},
+    {"NegativeCapacity",
+     {"moe.capacity_factor=-1.5"},
+     "",
+     2,
+     {"moe.capacity_factor", "none or a number > 0", "got -1.5"},
+     MixtralJob()},
+    {"BalanceGroupsAndBatch",
+     {"moe.balance_group_sequences=3"},
+     "",
+     2,
+     {"moe.balance_group_sequences", "3 does not divide train.global_batch_size 8", "divisor"},
+     MixtralJob()},
+    {"BalanceGroupsCutApart",
+     {"moe.balance_group_sequences=8", "mesh.axes={data: 2, expert: 2}"},
+     "",
+     7,
+     {"moe.balance_group_sequences 8", "2 sequences", "make groups smaller"},
+     MixtralJob()},
+    {"ExpertsDoNotDivide",
+     {"model.num_local_experts=6", "mesh.axes={data: 1, expert: 4}"},
+     "",
+     7,
+     {"experts.gate_proj.weight", "expert 6 does not divide over expert (4 shards", "1, 2, 3, 6"},
+     MixtralJob()},
+    {"BatchOverExpertsDoesNotDivide",
+     {"train.global_batch_size=6", "mesh.axes={data: 1, expert: 4}"},
+     "",
+     7,
+     {"train.global_batch_size 6", "4 data-parallel replicas", "try 4 or 8"},
+     MixtralJob()},
+    {"ExpertsAndWidthOnOneAxis",
+     {"mesh.axes={data: 2, model: 2}", "mesh.shared_mapping={experts/expert: model, mlp: model}"},
+     "",
+     7,
+     {"expert and mlp both want axis model", "map one of them to another axis or to null"},
+     MixtralJob()},
 };
 
 INSTANTIATE_TEST_SUITE_P(Jobs, BadJobs, testing::ValuesIn(kBadJobs),

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "common/base/check.h"
+#include "common/formats/checkpoint_reader.h"
 #include "nlohmann/json.hpp"
 
 namespace trireme {
@@ -168,6 +169,20 @@ std::vector<StepLineJson> Steps(const std::string& json_lines) {
                      json["communication/dcn_bytes"]});
   }
   return steps;
+}
+
+std::vector<float> ReadTensor(const std::string& folder, const std::string& name) {
+  auto reader = CheckpointReader::Open(folder);
+  const ManifestTensor* tensor = reader.ok() ? reader->manifest().Find(name) : nullptr;
+  EXPECT_NE(tensor, nullptr) << name << " in " << folder << ": " << reader.status();
+  if (tensor == nullptr) return {};
+  int64_t count = 1;
+  for (const int64_t size : tensor->shape) count *= size;
+  std::vector<float> values(count);
+  const Status status = reader->ReadRegion(name, std::vector<int64_t>(tensor->shape.size(), 0),
+                                           tensor->shape, values);
+  EXPECT_TRUE(status.ok()) << status;
+  return values;
 }
 
 std::string BinFolder() { return TRIREME_BIN_DIR; }

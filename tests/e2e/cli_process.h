@@ -1,5 +1,5 @@
-// Runs the program `trireme` in a folder of its own and reads what it said. Every test gets a fresh folder, which is
-// also TMPDIR, so that anything left behind can be seen.
+// Runs the program `trireme` in a folder of its own and reads what it said. Every test gets a fresh
+// folder, which is also TMPDIR, so that anything left behind can be seen.
 #ifndef TRIREME_TESTS_E2E_CLI_PROCESS_H_
 #define TRIREME_TESTS_E2E_CLI_PROCESS_H_
 
@@ -35,7 +35,8 @@ class CliFolder {
   const std::string& path() const { return path_; }
   std::string Write(const std::string& name, const std::string& text) const;  // returns its path
 
-  // Starts `trireme WORDS` here; standard output and error go to files. `env` adds to the environment.
+  // Starts `trireme WORDS` here; standard output and error go to files. `env` adds to the
+  // environment.
   Subprocess Start(const std::vector<std::string>& words,
                    const std::map<std::string, std::string>& env = {}) const;
   // What the newest Start has said so far.
@@ -56,13 +57,16 @@ class CliFolder {
 };
 
 // A small job; `sets` go on the command line as --set.
-std::string LlamaJob();   // 4 layers, 4 heads, 2 KV heads, batch 8
-std::string Gpt2Job();    // tied embeddings
-std::string MixtralJob();
-std::string GrugJob();
-std::string DeepseekJob();     // 4 experts
+std::string LlamaJob();     // 4 layers, 4 heads, 2 KV heads, batch 8
+std::string Gpt2Job();      // tied embeddings
+std::string MixtralJob();   // 2 blocks of 4 experts
+std::string GrugJob();      // 2 blocks of 8 experts
+std::string DeepseekJob();  // a dense block, 2 of 8 experts
 
 std::vector<StepLineJson> Steps(const std::string& json_lines);
+
+// A tensor of a checkpoint, whole; empty, with a failed expectation, when it is not there.
+std::vector<float> ReadTensor(const std::string& folder, const std::string& name);
 
 // Folder of the three programs.
 std::string BinFolder();

@@ -26,20 +26,6 @@ std::vector<std::string> RunWords(const std::string& job, const std::vector<std:
   return words;
 }
 
-std::vector<float> ReadWhole(const std::string& folder, const std::string& name) {
-  auto reader = CheckpointReader::Open(folder);
-  if (!reader.ok()) return {};
-  const ManifestTensor* tensor = reader->manifest().Find(name);
-  if (tensor == nullptr) return {};
-  int64_t count = 1;
-  for (const int64_t size : tensor->shape) count *= size;
-  std::vector<float> values(count);
-  const Status status = reader->ReadRegion(name, std::vector<int64_t>(tensor->shape.size(), 0),
-                                           tensor->shape, values);
-  EXPECT_TRUE(status.ok()) << status;
-  return values;
-}
-
 // Losses and every tensor, optimizer state included, are equal to the last bit.
 TEST(Run, ResumesFromACheckpointBitForBit) {
   const CliFolder folder;
@@ -64,8 +50,8 @@ TEST(Run, ResumesFromACheckpointBitForBit) {
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_GT(manifest->tensors.size(), 30u);
   for (const ManifestTensor& tensor : manifest->tensors) {
-    EXPECT_EQ(ReadWhole(last, tensor.name),
-              ReadWhole(folder.path() + "/rest/step-0000006", tensor.name))
+    EXPECT_EQ(ReadTensor(last, tensor.name),
+              ReadTensor(folder.path() + "/rest/step-0000006", tensor.name))
         << tensor.name;
   }
 }
@@ -101,8 +87,8 @@ TEST(Run, AnyMeshLoadsTheCheckpointBitForBit) {
     const CliResult moved = folder.Run(words);
     ASSERT_EQ(moved.code, 0) << moved.err;
     for (const ManifestTensor& tensor : manifest->tensors) {
-      EXPECT_EQ(ReadWhole(first, tensor.name),
-                ReadWhole(folder.path() + "/" + name + "/step-0000006", tensor.name))
+      EXPECT_EQ(ReadTensor(first, tensor.name),
+                ReadTensor(folder.path() + "/" + name + "/step-0000006", tensor.name))
           << name << " " << tensor.name;
     }
   }
