@@ -43,14 +43,18 @@ def cross_entropy(steps):
 
 def draw_losses(runs, out):
     figure, axes = plt.subplots(figsize=(8, 4.2), dpi=110)
+    ends = {name: smooth(cross_entropy(steps))[1][-1] for name, steps, _ in runs}
     for name, steps, color in runs:
         x, y = smooth(cross_entropy(steps))
         axes.plot(x, y, color=color, linewidth=1.8)
-        axes.annotate(f"{name}  {y[-1]:.3f}", (x[-1], y[-1]), xytext=(6, 0),
+        above = y[-1] == max(ends.values())
+        axes.annotate(f"{name}: {y[-1]:.3f}", (x[-1], y[-1]), xytext=(6, 7 if above else -7),
                       textcoords="offset points", color=color, va="center", fontsize=10)
     low = min(smooth(cross_entropy(steps))[1].min() for _, steps, _ in runs)
-    axes.set_ylim(low - 0.05, 3.2)
-    axes.set_xlim(0, len(runs[0][1]) * 1.16)
+    axes.set_ylim(low - 0.15, 3.2)
+    last = len(runs[0][1])
+    axes.set_xlim(0, last * 1.3)  # room for the names
+    axes.set_xticks(range(0, last + 1, 100))
     axes.set_xlabel("step")
     axes.set_ylabel(f"cross-entropy, mean of {SMOOTH} steps (nats a byte)")
     axes.set_title("Equal active parameters on the King James Bible, bytes", loc="left", fontsize=11)
