@@ -215,7 +215,8 @@ class ExpertLayer {
     runner_.Run("combine", wave_, {out_, source_, weights_}, {y_});
   }
   void Backward() {
-    runner_.Run("combine_grad", wave_, {dy_, out_, source_, weights_}, {dout_, dweights_});
+    runner_.Run("combine_weight_grad", wave_, {dy_, out_, source_, weights_}, {dweights_});
+    runner_.Run("combine_grad", wave_, {dy_, source_, weights_}, {dout_});
     GradOf(inner_, dout_, ddown_w_);
     Multiply(dout_, down_w_, dinner_, true);
     runner_.Run("swiglu_grad", {}, {dinner_, gate_, up_}, {dgate_, dup_});

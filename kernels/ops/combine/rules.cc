@@ -24,10 +24,10 @@ void Grad(GradArgs& args) {
   const int dy = args.output_grads[0];
   if (dy < 0) return;
   const std::vector<int>& in = args.node.inputs;
-  const std::vector<int> grads = args.builder.Add("combine_grad", args.node.attrs,
-                                                  {dy, in[0], in[1], in[2]}, GradName(args, 0));
-  args.input_grads[0] = grads[0];
-  args.input_grads[2] = grads[1];
+  args.input_grads[0] =
+      args.builder.Add1("combine_grad", args.node.attrs, {dy, in[1], in[2]}, GradName(args, 0));
+  args.input_grads[2] = args.builder.Add1("combine_weight_grad", args.node.attrs,
+                                          {dy, in[0], in[1], in[2]}, GradName(args, 2));
 }
 
 OpCost Cost(const Graph& graph, const Node& node) {

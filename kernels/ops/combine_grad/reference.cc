@@ -1,5 +1,4 @@
-// drow[slot] = weight * dy[token], 0 in empty slots; dweight = dy[token] . row, 0 for assignments
-// that are not in this wave.
+// drow[slot] = weight * dy[token], 0 in empty slots.
 #include "kernels/ops/dispatch/slots.h"
 #include "kernels/ops/kernel.h"
 #include "kernels/ops/reference_util.h"
@@ -8,24 +7,17 @@ namespace trireme {
 
 void Reference_combine_grad(const KernelArgs& args) {
   const Tensor& dy = args.in[0];
-  const Tensor& rows = args.in[1];
-  const Tensor& weights = args.in[3];
+  const Tensor& weights = args.in[2];
   const int64_t k = LastSize(weights);
-  const int64_t embed = LastSize(rows);
-  const WaveSource source = SourceOfWave(args.in[2], args.attrs.GetInt("wave"));
-  std::vector<double> drows(rows.count());
-  std::vector<double> dweights(weights.count());
+  const int64_t embed = LastSize(dy);
+  const WaveSource source = SourceOfWave(args.in[1], args.attrs.GetInt("wave"));
   for (int64_t slot = 0; slot < source.slots; ++slot) {
     const int64_t i = source.assignments[slot];
-    if (i < 0) continue;
     for (int64_t e = 0; e < embed; ++e) {
-      const double grad = Load(dy, i / k * embed + e);
-      drows[slot * embed + e] = Load(weights, i) * grad;
-      dweights[i] += grad * Load(rows, slot * embed + e);
+      Store(args.out[0], slot * embed + e,
+            i < 0 ? 0.0 : Load(weights, i) * Load(dy, i / k * embed + e));
     }
   }
-  StoreAll(args.out[0], drows);
-  StoreAll(args.out[1], dweights, args.accumulate);
 }
 
 }  // namespace trireme

@@ -53,12 +53,8 @@ std::vector<int> Expand(ExpandContext& context, const Graph&, const Node& node) 
     }
     waves.AtTokens();
     const Attrs wave = {{"wave", w}};
-    const std::vector<int> combine_inputs = {dy, rows.out, source, weights};
-    const std::vector<int> combined =
-        w > 0 ? context.AddInto("combine_grad", wave, combine_inputs, {dweights})
-              : context.Add("combine_grad", wave, combine_inputs);
-    dweights = combined[1];
-    const int dout = waves.ToExperts(combined[0]);
+    add(&dweights, "combine_weight_grad", wave, {dy, rows.out, source, weights});
+    const int dout = waves.ToExperts(context.Add("combine_grad", wave, {dy, source, weights})[0]);
     waves.AtExperts();
     add(&ddown_w, "grouped_dot_grad", waves.WeightGradAttrs(w), {rows.inner, dout, counts});
     const int dinner = waves.Multiply(dout, down, counts, w, true);
