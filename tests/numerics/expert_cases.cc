@@ -25,9 +25,7 @@ const char kOverData[] =
 
 std::string And(const std::string& a, const std::string& b) { return a + "; " + b; }
 
-}  // namespace
-
-std::vector<LayoutCase> ExpertCases() {
+std::vector<LayoutCase> MixtralCases() {
   const std::string a2a = kAllToAll;
   const std::string remat = "train.remat=block";
   return {
@@ -73,6 +71,13 @@ std::vector<LayoutCase> ExpertCases() {
       {"mixtral_ep2_capacity", On("data: 1, expert: 2", "moe.capacity_factor=2"), "mixtral", 2},
       {"mixtral_ep4_capacity_a2a",
        On("data: 1, expert: 4", "moe={dispatch: all_to_all, capacity_factor: 4}"), "mixtral", 4},
+  };
+}
+
+std::vector<LayoutCase> OtherCases() {
+  const std::string a2a = kAllToAll;
+  const std::string remat = "train.remat=block";
+  return {
       {"grug_1", On("data: 1"), "grug", 1},
       {"grug_micro1", On("data: 1", "train.microbatch_size=1"), "grug", 1},
       {"grug_groups2_dp2", On("data: 2"), "grug_groups2", 2},
@@ -100,6 +105,14 @@ std::vector<LayoutCase> ExpertCases() {
        "deepseek", 4},
       {"deepseek_ep2_pp2_a2a", On("stage: 2, data: 1, expert: 2", a2a), "deepseek", 4},
   };
+}
+
+}  // namespace
+
+std::vector<LayoutCase> ExpertCases() {
+  std::vector<LayoutCase> cases = MixtralCases();
+  for (LayoutCase& layout : OtherCases()) cases.push_back(std::move(layout));
+  return cases;
 }
 
 }  // namespace trireme

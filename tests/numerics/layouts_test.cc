@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(Experts, Layouts, testing::ValuesIn(ExpertCases()),
                          [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Random, Layouts, testing::ValuesIn(RandomCases(40)),
                          [](const auto& info) { return info.param.name; });
-INSTANTIATE_TEST_SUITE_P(RandomExperts, Layouts, testing::ValuesIn(RandomExpertCases(24)),
+INSTANTIATE_TEST_SUITE_P(RandomExperts, Layouts, testing::ValuesIn(RandomExpertCases(16)),
                          [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Parallel, Layouts, testing::ValuesIn(ParallelCases()),
                          [](const auto& info) { return info.param.name; });
