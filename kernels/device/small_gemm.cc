@@ -17,15 +17,22 @@ namespace {
 constexpr int64_t kTileRows = 6;
 constexpr int64_t kPanel = 16;
 constexpr int64_t kLine = 16;  // floats of a cache line
-// A block of b is at most this wide, and has about this many elements: 128 KiB, a quarter of the
-// second-level cache, because the next block and a's rows are there too.
+// Lines that are read next are fetched after this many inner elements, a few at a time.
+constexpr int64_t kFetchInner = 32;
+// A block of b is at most this wide, and has about this many elements: 256 KiB, half of the
+// second-level cache, because the next block and a's rows come through it too.
 constexpr int64_t kBlockColumns = 512;
-constexpr int64_t kBlockElements = 32 * 1024;
-// Inner elements of a packed panel: at most 16 KiB of it stay in the first-level cache.
+constexpr int64_t kBlockElements = 64 * 1024;
+// Inner elements of a packed panel, which stays in the first-level cache: 16 KiB. With b
+// transposed 32 KiB, because then whole rows of b are read.
 constexpr int64_t kMinInner = 64;
 constexpr int64_t kMaxInner = 256;
-// Rows of c that are computed with one block of b, and with b transposed.
+constexpr int64_t kTurnedInner = 512;
+// Rows of c that are computed with one block of b; with a transposed as many as make 192 KiB of
+// tiles.
 constexpr int64_t kBlockRows = 192;
+constexpr int64_t kTileElements = 48 * 1024;
+// Rows of c, and rows of b that stay in the second-level cache, with b transposed.
 constexpr int64_t kTurnedRows = 96;
 
 // Eight floats anywhere in memory.
@@ -60,8 +67,38 @@ struct PanelJob {
   int64_t next_end = 0;
 };
 
+// The lines of a job's share, fetched a few at a time.
+struct Fetch {
+  const float* row = nullptr;
+  int64_t line = 0;
+  int64_t row_lines = 1;
+  int64_t ld = 0;
+  int64_t left = 0;
+};
+
+TRIREME_SIMD Fetch StartFetch(const PanelJob& job) {
+  const int64_t count = job.next_end - job.next_begin;
+  if (count <= 0) return {};
+  const Upcoming& next = *job.next;
+  return {next.data + job.next_begin / next.row_lines * next.ld, job.next_begin % next.row_lines,
+          next.row_lines, next.ld, count};
+}
+
+TRIREME_SIMD void FetchLines(Fetch& fetch, int64_t count) {
+  for (count = std::min(count, fetch.left); count > 0; --count) {
+    __builtin_prefetch(fetch.row + fetch.line * kLine, 0, 2);
+    --fetch.left;
+    if (++fetch.line < fetch.row_lines) continue;
+    fetch.line = 0;
+    fetch.row += fetch.ld;
+  }
+}
+
+// `fetch_step`: lines to fetch for every kFetchInner inner elements; all at once they would take
+// the place of the loads that the tile waits for.
 template <int kRows>
-TRIREME_SIMD void Tile(const PanelJob& job, const float* a, float* c) {
+TRIREME_SIMD void Tile(const PanelJob& job, const float* a, float* c, Fetch& fetch,
+                       int64_t fetch_step) {
   Vec8 low[kRows], high[kRows];
 #pragma GCC unroll 6
   for (int r = 0; r < kRows; ++r) {
@@ -70,15 +107,19 @@ TRIREME_SIMD void Tile(const PanelJob& job, const float* a, float* c) {
   }
   const float* panel = job.panel;
   const int64_t a_row = job.a_row, a_inner = job.a_inner, inner = job.inner;
-  for (int64_t k = 0; k < inner; ++k, panel += kPanel, a += a_inner) {
-    const Vec8 b_low = *reinterpret_cast<const Vec8*>(panel);
-    const Vec8 b_high = *reinterpret_cast<const Vec8*>(panel + 8);
+  for (int64_t k = 0; k < inner;) {
+    FetchLines(fetch, fetch_step);
+    for (const int64_t end = std::min(inner, k + kFetchInner); k < end;
+         ++k, panel += kPanel, a += a_inner) {
+      const Vec8 b_low = *reinterpret_cast<const Vec8*>(panel);
+      const Vec8 b_high = *reinterpret_cast<const Vec8*>(panel + 8);
 #pragma GCC unroll 6
-    for (int r = 0; r < kRows; ++r) {
-      const float x = a[r * a_row];
-      const Vec8 all = {x, x, x, x, x, x, x, x};
-      low[r] += all * b_low;
-      high[r] += all * b_high;
+      for (int r = 0; r < kRows; ++r) {
+        const float x = a[r * a_row];
+        const Vec8 all = {x, x, x, x, x, x, x, x};
+        low[r] += all * b_low;
+        high[r] += all * b_high;
+      }
     }
   }
   if (job.columns == kPanel) {
@@ -112,39 +153,29 @@ TRIREME_SIMD void Tile(const PanelJob& job, const float* a, float* c) {
 TRIREME_SIMD void RunTiles(const PanelJob* job_pointer) {
   const PanelJob job = *job_pointer;
   const int64_t tiles = CeilDiv(job.rows, kTileRows);
-  const int64_t num_lines = job.next_end - job.next_begin;
-  const int64_t row_lines = num_lines > 0 ? job.next->row_lines : 1;
-  int64_t fetched = 0;
-  int64_t line = job.next_begin % row_lines;
-  const float* next =
-      num_lines > 0 ? job.next->data + job.next_begin / row_lines * job.next->ld : nullptr;
+  Fetch fetch = StartFetch(job);
+  const int64_t fetch_step = CeilDiv(fetch.left, tiles * CeilDiv(job.inner, kFetchInner));
   for (int64_t tile = 0; tile < tiles; ++tile) {
-    for (const int64_t end = (tile + 1) * num_lines / tiles; fetched < end; ++fetched) {
-      __builtin_prefetch(next + line * kLine, 0, 2);
-      if (++line < row_lines) continue;
-      line = 0;
-      next += job.next->ld;
-    }
     const float* a = job.a + tile * job.a_tile;
     float* c = job.c + tile * kTileRows * job.ldc;
     switch (std::min(kTileRows, job.rows - tile * kTileRows)) {
       case 1:
-        Tile<1>(job, a, c);
+        Tile<1>(job, a, c, fetch, fetch_step);
         break;
       case 2:
-        Tile<2>(job, a, c);
+        Tile<2>(job, a, c, fetch, fetch_step);
         break;
       case 3:
-        Tile<3>(job, a, c);
+        Tile<3>(job, a, c, fetch, fetch_step);
         break;
       case 4:
-        Tile<4>(job, a, c);
+        Tile<4>(job, a, c, fetch, fetch_step);
         break;
       case 5:
-        Tile<5>(job, a, c);
+        Tile<5>(job, a, c, fetch, fetch_step);
         break;
       default:
-        Tile<6>(job, a, c);
+        Tile<6>(job, a, c, fetch, fetch_step);
     }
   }
 }
@@ -244,64 +275,90 @@ struct Share {
   }
 };
 
-// Rows of c with a packed block of b: columns [0, shape.n) in panels.
-void MultiplyRows(const GemmShape& shape, const MatrixView& a, const float* panels, int64_t stride,
-                  float* c, int64_t ldc, bool add, Share& share) {
-  PanelJob job = {.a = a.data,
-                  .a_row = a.ld,
-                  .a_inner = 1,
-                  .a_tile = kTileRows * a.ld,
-                  .rows = shape.m,
-                  .inner = shape.k,
-                  .ldc = ldc,
-                  .add = add};
-  if (a.transposed) {
-    float* tiles =
-        ThreadScratchOf<float>(ScratchSlot::kPackA, RoundUp(shape.m, kTileRows) * shape.k);
-    RunSimd<PackTiles>(a.data, a.ld, shape.k, shape.m, tiles);
-    job.a = tiles;
-    job.a_row = 1;
-    job.a_inner = kTileRows;
-    job.a_tile = kTileRows * shape.k;
-  }
-  for (int64_t n = 0; n < shape.n; n += kPanel) {
-    job.columns = std::min(kPanel, shape.n - n);
-    job.panel = panels + n / kPanel * stride;
+// Panels of columns [0, shape.n) of b packed by PackPanels.
+struct Panels {
+  const float* data = nullptr;
+  int64_t stride = 0;
+};
+
+Panels Pack(const MatrixView& b, const GemmShape& shape) {
+  const int64_t stride = shape.k * kPanel + kLine;  // no power of two: panels use all cache sets
+  float* data = ThreadScratchOf<float>(ScratchSlot::kPackB, CeilDiv(shape.n, kPanel) * stride);
+  RunSimd<PackPanels>(b.data, b.ld, shape.k, shape.n, data, stride);
+  return {data, stride};
+}
+
+// All panels with the rows that `job` describes; `c` is their first column.
+void RunPanels(PanelJob job, const Panels& panels, int64_t columns, float* c, Share& share) {
+  for (int64_t n = 0; n < columns; n += kPanel) {
+    job.columns = std::min(kPanel, columns - n);
+    job.panel = panels.data + n / kPanel * panels.stride;
     job.c = c + n;
     share.Give(job);
     RunSimd<RunTiles>(static_cast<const PanelJob*>(&job));
   }
 }
 
-// At most kBlockColumns columns of c = a b.
+// At most kBlockColumns columns of c = a b: the rows of b's block are read one after the other, and
+// the next block while this one is used. `upcoming`: what is read after the last.
 void MultiplyColumns(const GemmShape& shape, const MatrixView& a, const MatrixView& b, float* c,
-                     int64_t ldc, bool add) {
+                     int64_t ldc, bool add, const float* upcoming) {
   const int64_t block =
       std::min(shape.k, std::clamp(kBlockElements / shape.n, kMinInner, kMaxInner));
-  const int64_t num_panels = CeilDiv(shape.n, kPanel);
-  const int64_t stride = block * kPanel + kLine;  // not a power of two: panels use all cache sets
-  float* panels = ThreadScratchOf<float>(ScratchSlot::kPackB, num_panels * stride);
   for (int64_t k = 0; k < shape.k; k += block) {
     const int64_t inner = std::min(block, shape.k - k);
-    RunSimd<PackPanels>(b.data + k * b.ld, b.ld, inner, shape.n, panels, stride);
-    const Upcoming next = {b.data + (k + inner) * b.ld, b.ld, std::min(block, shape.k - k - inner),
-                           CeilDiv(shape.n, kLine)};
-    Share share = {next, CeilDiv(shape.m, kBlockRows) * num_panels};
+    const Panels panels = Pack(Shifted(b, k, 0), {.m = shape.m, .n = shape.n, .k = inner});
+    const bool last = k + inner == shape.k;
+    const int64_t next_rows = last ? block : std::min(block, shape.k - k - inner);
+    const Upcoming next = {last ? upcoming : b.data + (k + inner) * b.ld, b.ld,
+                           last && upcoming == nullptr ? 0 : next_rows, CeilDiv(shape.n, kLine)};
+    Share share = {next, CeilDiv(shape.m, kBlockRows) * CeilDiv(shape.n, kPanel)};
     for (int64_t m = 0; m < shape.m; m += kBlockRows) {
-      MultiplyRows({.m = std::min(kBlockRows, shape.m - m), .n = shape.n, .k = inner},
-                   Shifted(a, m, k), panels, stride, c + m * ldc, ldc, add || k > 0, share);
+      const PanelJob job = {.a = a.data + m * a.ld + k,
+                            .a_row = a.ld,
+                            .a_inner = 1,
+                            .a_tile = kTileRows * a.ld,
+                            .rows = std::min(kBlockRows, shape.m - m),
+                            .inner = inner,
+                            .ldc = ldc,
+                            .add = add || k > 0};
+      RunPanels(job, panels, shape.n, c + m * ldc, share);
     }
+  }
+}
+
+// Rows [0, shape.m) and inner elements [0, shape.k) of a product whose a is transposed: its tiles
+// are packed once for all columns.
+void MultiplyTiles(const GemmShape& shape, const MatrixView& a, const MatrixView& b, float* c,
+                   int64_t ldc, bool add) {
+  float* tiles = ThreadScratchOf<float>(ScratchSlot::kPackA, RoundUp(shape.m, kTileRows) * shape.k);
+  RunSimd<PackTiles>(a.data, a.ld, shape.k, shape.m, tiles);
+  const PanelJob job = {.a = tiles,
+                        .a_row = 1,
+                        .a_inner = kTileRows,
+                        .a_tile = kTileRows * shape.k,
+                        .rows = shape.m,
+                        .inner = shape.k,
+                        .ldc = ldc,
+                        .add = add};
+  const int64_t block = std::min(kBlockColumns, kBlockElements / shape.k / kPanel * kPanel);
+  for (int64_t n = 0; n < shape.n; n += block) {
+    const int64_t columns = std::min(block, shape.n - n);
+    const Panels panels = Pack(Shifted(b, 0, n), {.m = shape.m, .n = columns, .k = shape.k});
+    const Upcoming next = {};
+    Share share = {next};
+    RunPanels(job, panels, columns, c + n, share);
   }
 }
 
 // c^T = b^T a^T for at most kTurnedRows rows and kBlockColumns columns of c.
 void MultiplyTurned(const GemmShape& shape, const MatrixView& a, const MatrixView& b, float* c,
-                    int64_t ldc, bool add) {
+                    int64_t ldc, bool add, const float* upcoming) {
   const int64_t width = RoundUp(shape.m, kPanel);
   float* turned = ThreadScratchOf<float>(ScratchSlot::kPackOut, shape.n * width);
-  float* panels = ThreadScratchOf<float>(ScratchSlot::kPackB, width * kMaxInner);
-  for (int64_t k = 0; k < shape.k; k += kMaxInner) {
-    const int64_t inner = std::min(kMaxInner, shape.k - k);
+  float* panels = ThreadScratchOf<float>(ScratchSlot::kPackB, width * kTurnedInner);
+  for (int64_t k = 0; k < shape.k; k += kTurnedInner) {
+    const int64_t inner = std::min(kTurnedInner, shape.k - k);
     for (int64_t m = 0; m < width; m += kPanel) {
       const int64_t rows = std::min(kPanel, shape.m - m);
       if (rows < kPanel) std::fill_n(panels + m * inner, kPanel * inner, 0.0f);
@@ -309,10 +366,11 @@ void MultiplyTurned(const GemmShape& shape, const MatrixView& a, const MatrixVie
     }
     for (int64_t n = 0; n < shape.n; n += kTurnedRows) {
       const int64_t n_next = n + kTurnedRows < shape.n ? n + kTurnedRows : 0;
-      const int64_t k_next = n_next > 0 ? k : k + inner;
-      const Upcoming next = {b.data + n_next * b.ld + k_next, b.ld,
-                             k_next < shape.k ? std::min(kTurnedRows, shape.n - n_next) : 0,
-                             CeilDiv(std::min(kMaxInner, shape.k - k_next), kLine)};
+      const int64_t k_next = n_next > 0 ? k : (k + inner) % shape.k;
+      const float* next_data = n_next + k_next > 0 ? b.data + n_next * b.ld + k_next : upcoming;
+      const Upcoming next = {next_data, b.ld,
+                             next_data == nullptr ? 0 : std::min(kTurnedRows, shape.n - n_next),
+                             CeilDiv(std::min(kTurnedInner, shape.k - k_next), kLine)};
       Share share = {next, width / kPanel};
       PanelJob job = {.a = b.data + n * b.ld + k,
                       .a_row = b.ld,
@@ -337,26 +395,38 @@ void MultiplyTurned(const GemmShape& shape, const MatrixView& a, const MatrixVie
 }  // namespace
 
 void SmallGemm(const GemmShape& shape, const MatrixView& a, const MatrixView& b, float* c,
-               int64_t ldc, bool add) {
+               int64_t ldc, bool add, const float* upcoming) {
   CHECK(!a.transposed || !b.transposed) << "at most one operand may be transposed";
   if (shape.k == 0) {
     for (int64_t r = 0; r < shape.m && !add; ++r) std::fill_n(c + r * ldc, shape.n, 0.0f);
     return;
   }
-  if (b.transposed) {
-    for (int64_t n = 0; n < shape.n; n += kBlockColumns) {
-      for (int64_t m = 0; m < shape.m; m += kTurnedRows) {
-        MultiplyTurned({.m = std::min(kTurnedRows, shape.m - m),
-                        .n = std::min(kBlockColumns, shape.n - n),
-                        .k = shape.k},
-                       Shifted(a, m, 0), Shifted(b, 0, n), c + m * ldc + n, ldc, add);
+  if (a.transposed) {
+    const int64_t inner = std::min(shape.k, kMaxInner);
+    const int64_t block = kTileElements / inner / kTileRows * kTileRows;
+    for (int64_t m = 0; m < shape.m; m += block) {
+      for (int64_t k = 0; k < shape.k; k += inner) {
+        MultiplyTiles(
+            {.m = std::min(block, shape.m - m), .n = shape.n, .k = std::min(inner, shape.k - k)},
+            Shifted(a, m, k), Shifted(b, k, 0), c + m * ldc, ldc, add || k > 0);
       }
     }
     return;
   }
   for (int64_t n = 0; n < shape.n; n += kBlockColumns) {
-    MultiplyColumns({.m = shape.m, .n = std::min(kBlockColumns, shape.n - n), .k = shape.k}, a,
-                    Shifted(b, 0, n), c + n, ldc, add);
+    const int64_t columns = std::min(kBlockColumns, shape.n - n);
+    const MatrixView b_columns = Shifted(b, 0, n);
+    const bool last = n + columns == shape.n;
+    if (!b.transposed) {
+      MultiplyColumns({.m = shape.m, .n = columns, .k = shape.k}, a, b_columns, c + n, ldc, add,
+                      last ? upcoming : b_columns.data + columns);
+      continue;
+    }
+    for (int64_t m = 0; m < shape.m; m += kTurnedRows) {
+      const int64_t rows = std::min(kTurnedRows, shape.m - m);
+      MultiplyTurned({.m = rows, .n = columns, .k = shape.k}, Shifted(a, m, 0), b_columns,
+                     c + m * ldc + n, ldc, add, last && m + rows == shape.m ? upcoming : nullptr);
+    }
   }
 }
 

@@ -59,10 +59,11 @@ void CheckProduct(const GemmShape& shape, bool a_transposed, bool b_transposed, 
 }
 
 TEST(SmallGemm, MatchesPlainLoops) {
-  const std::vector<GemmShape> shapes = {{.m = 1, .n = 1, .k = 1},     {.m = 5, .n = 7, .k = 3},
-                                         {.m = 6, .n = 16, .k = 8},    {.m = 13, .n = 40, .k = 65},
-                                         {.m = 64, .n = 33, .k = 70},  {.m = 3, .n = 530, .k = 9},
-                                         {.m = 200, .n = 17, .k = 19}, {.m = 8, .n = 24, .k = 300}};
+  const std::vector<GemmShape> shapes = {
+      {.m = 1, .n = 1, .k = 1},     {.m = 5, .n = 7, .k = 3},    {.m = 6, .n = 16, .k = 8},
+      {.m = 13, .n = 40, .k = 65},  {.m = 64, .n = 33, .k = 70}, {.m = 3, .n = 530, .k = 9},
+      {.m = 200, .n = 17, .k = 19}, {.m = 8, .n = 24, .k = 300}, {.m = 100, .n = 530, .k = 140},
+      {.m = 7, .n = 9, .k = 520}};
   for (const GemmShape& shape : shapes) {
     for (const bool add : {false, true}) {
       CheckProduct(shape, false, false, add);
@@ -87,6 +88,17 @@ TEST(SmallGemm, RowsMayBeCutAnywhere) {
                 true);
     }
     EXPECT_EQ(whole, cut) << "transposed " << b_transposed;
+  }
+}
+
+// What is fetched for the next product changes nothing, whatever is there.
+TEST(SmallGemm, UpcomingIsOnlyFetched) {
+  for (const bool b_transposed : {false, true}) {
+    Operands x = MakeOperands({.m = 70, .n = 40, .k = 90}, false, b_transposed);
+    std::vector<float> plain = x.c, hinted = x.c;
+    SmallGemm(x.shape, x.a, x.b, plain.data(), x.ldc, false);
+    SmallGemm(x.shape, x.a, x.b, hinted.data(), x.ldc, false, x.b.data + 1);
+    EXPECT_EQ(plain, hinted) << "transposed " << b_transposed;
   }
 }
 

@@ -30,22 +30,24 @@ struct Problem {
   bool add = false;
 };
 
-void Multiply(const Problem& problem, const Piece& piece) {
+// `upcoming`: the expert whose piece this thread will probably take next.
+void Multiply(const Problem& problem, const Piece& piece, int64_t upcoming) {
   const int64_t in_size = problem.in_size, out_size = problem.out_size;
   const GemmShape shape = {.m = piece.rows, .n = out_size, .k = in_size};
   const MatrixView w = {problem.w + piece.expert * in_size * out_size,
                         problem.transposed ? in_size : out_size, problem.transposed};
+  const float* next = upcoming < 0 ? nullptr : problem.w + upcoming * in_size * out_size;
   if (piece.parts.size() == 1) {
     const int64_t start = piece.parts[0].start;
     SmallGemm(shape, {problem.rows + start * in_size, in_size, false}, w,
-              problem.out + start * out_size, out_size, problem.add);
+              problem.out + start * out_size, out_size, problem.add, next);
     return;
   }
   float* rows = ThreadScratchOf<float>(ScratchSlot::kRows, piece.rows * in_size);
   float* out = ThreadScratchOf<float>(ScratchSlot::kTile, piece.rows * out_size);
   GatherPiece(piece, problem.rows, in_size, rows);
   if (problem.add) GatherPiece(piece, problem.out, out_size, out);
-  SmallGemm(shape, {rows, in_size, false}, w, out, out_size, problem.add);
+  SmallGemm(shape, {rows, in_size, false}, w, out, out_size, problem.add, next);
   ScatterPiece(piece, out, out_size, problem.out);
 }
 
@@ -75,7 +77,9 @@ void Cpu_grouped_dot(const KernelArgs& args) {
   }
   ParallelTasks(args.stream, static_cast<int64_t>(pieces.size()), [&](int64_t i) {
     const Piece& piece = pieces[i];
-    if (piece.expert >= 0) return Multiply(problem, piece);
+    const size_t next = static_cast<size_t>(i) + args.stream.num_threads;
+    const int64_t upcoming = next < pieces.size() ? pieces[next].expert : -1;
+    if (piece.expert >= 0) return Multiply(problem, piece, upcoming);
     std::fill_n(problem.out + piece.parts[0].start * problem.out_size,
                 piece.rows * problem.out_size, 0.0f);
   });
