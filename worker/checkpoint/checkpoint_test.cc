@@ -30,7 +30,8 @@ std::vector<int> AxesOf(const Mesh& mesh, std::string_view name) {
 }
 
 // "embed" [vocab/model, embed/data], tied between first and last stage; "up" only on the last
-// stage, "norm" on the first, repeated everywhere else.
+// stage, "norm" and "bias" on the first, repeated everywhere else. "bias" is not trained, so it has
+// no state.
 RankProgram MakeProgram(const Layout& layout, int32_t stage) {
   RankProgram program;
   program.mesh = *Mesh::Create(layout.axes);
@@ -52,6 +53,11 @@ RankProgram MakeProgram(const Layout& layout, int32_t stage) {
     param += RoundUp(Product(LocalSizes(program.mesh, dims, stored)) * 4, 64);
     state += RoundUp(Product(LocalSizes(program.mesh, dims, optimizer)) * 4, 64);
     if (name == "embed" && last > 0) t.owner_members = {0, last};
+    if (name == "bias") {
+      t.trained = false;
+      t.state_offsets.clear();
+      t.state_names.clear();
+    }
     program.program.tensors.push_back(t);
   };
   const Sharding embed = {.dim_axes = {model, data}};
@@ -60,7 +66,9 @@ RankProgram MakeProgram(const Layout& layout, int32_t stage) {
         layout.zero1 ? Sharding{.dim_axes = {model, {}}} : embed, embed);
   }
   if (stage == last) add("up", {{"embed", kEmbed, 8}}, {.dim_axes = {data}}, {.dim_axes = {data}});
-  if (stage == 0) add("norm", {{"embed", kEmbed}}, Replicated(1), Replicated(1));
+  for (const char* const name : {"norm", "bias"}) {
+    if (stage == 0) add(name, {{"embed", kEmbed}}, Replicated(1), Replicated(1));
+  }
   program.program.pools = {
       {Pool::kParam, param, 1}, {Pool::kState, state, 1}, {Pool::kScalars, 192, 1}};
   program.program.scalars = {0, 128, 160, 0};
@@ -71,7 +79,7 @@ RankProgram MakeProgram(const Layout& layout, int32_t stage) {
 float Value(int which, int64_t i, int64_t j) { return 1000.0f * which + 17.25f * i + j * 0.001f; }
 
 int WhichOf(const std::string& name, bool state) {
-  return (name == "embed" ? 1 : name == "up" ? 2 : 3) + (state ? 10 : 0);
+  return (name == "embed" ? 1 : name == "up" ? 2 : name == "norm" ? 3 : 4) + (state ? 10 : 0);
 }
 
 // Visits every local tensor and state of the rank: (sharding, place, tensor number).
@@ -79,7 +87,9 @@ template <typename Visit>
 void ForEachStored(const RankProgram& program, Visit visit) {
   for (const TensorPlacement& t : program.program.tensors) {
     visit(t, t.param_sharding, Place{Pool::kParam, t.param_offset}, WhichOf(t.name, false));
-    visit(t, t.optimizer_sharding, Place{Pool::kState, t.state_offsets[0]}, WhichOf(t.name, true));
+    for (const int64_t offset : t.state_offsets) {
+      visit(t, t.optimizer_sharding, Place{Pool::kState, offset}, WhichOf(t.name, true));
+    }
   }
 }
 
@@ -188,10 +198,12 @@ TEST(Checkpoint, ManifestHoldsLogicalTensorsWithoutPadding) {
   const auto manifest = ReadManifest(folder.File("step-0000010"));
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_EQ(manifest->job, "tiny");
-  EXPECT_EQ(manifest->tensors.size(), 6u);
+  EXPECT_EQ(manifest->tensors.size(), 7u);
   EXPECT_EQ(manifest->Find("embed")->shape, (std::vector<int64_t>{kVocab, kEmbed}));
   EXPECT_EQ(manifest->Find("embed")->pieces.size(), 4u);
   EXPECT_EQ(manifest->Find("norm#exp_avg")->pieces.size(), 1u);
+  EXPECT_EQ(manifest->Find("bias")->pieces.size(), 1u);
+  EXPECT_EQ(manifest->Find("bias#exp_avg"), nullptr);
 }
 
 TEST(Checkpoint, NoManifestWhenARankIsMissingOrStale) {
