@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "common/config/keys.h"
@@ -41,13 +43,18 @@ TEST(JobReferencePage, ExampleInItParses) {
   EXPECT_TRUE(spec.ok()) << spec.status();
 }
 
-TEST(JobReferencePage, ExampleInTheRepositoryParses) {
-  std::ifstream file("deploy/examples/bible.yaml");
-  ASSERT_TRUE(file.good()) << "run the tests in the root of the repository";
-  std::stringstream text;
-  text << file.rdbuf();
-  const StatusOr<JobSpec> spec = ParseJob(text.str(), "bible.yaml");
-  EXPECT_TRUE(spec.ok()) << spec.status();
+TEST(JobReferencePage, ExamplesInTheRepositoryParse) {
+  std::set<std::string> types;
+  for (const auto& entry : std::filesystem::directory_iterator("deploy/examples")) {
+    std::ifstream file(entry.path());
+    ASSERT_TRUE(file.good()) << "run the tests in the root of the repository";
+    std::stringstream text;
+    text << file.rdbuf();
+    const StatusOr<JobSpec> spec = ParseJob(text.str(), entry.path().filename().string());
+    EXPECT_TRUE(spec.ok()) << spec.status();
+    if (spec.ok()) types.insert(spec->model.type);
+  }
+  EXPECT_THAT(types, testing::IsSupersetOf({"llama", "mixtral", "grug_moe", "deepseek_moe"}));
 }
 
 }  // namespace
