@@ -130,11 +130,16 @@ Status CheckBalanceGroups(const JobSpec& job, const TrainingRun& run) {
   if (job.model.experts.num_experts == 0 || run.microbatch_size % group == 0) {
     return absl::OkStatus();
   }
-  return InvalidArgument("moe.balance_group_sequences " + std::to_string(group) +
-                         " does not divide the " + std::to_string(run.microbatch_size) +
-                         " sequences of a replica's microbatch, so a group would be on two ranks "
-                         "or in two microbatches; set train.microbatch_size to a multiple of " +
-                         std::to_string(group) + ", or make groups smaller");
+  const int64_t per_replica = run.microbatch_size * run.num_microbatches;
+  return InvalidArgument(
+      "moe.balance_group_sequences " + std::to_string(group) + " does not divide the " +
+      std::to_string(run.microbatch_size) +
+      " sequences of a replica's microbatch, so a group would be on two ranks or in two "
+      "microbatches; " +
+      (per_replica % group == 0 ? "set train.microbatch_size to a multiple of " +
+                                      std::to_string(group) + ", or make groups smaller"
+                                : "make groups smaller: a replica has only " +
+                                      std::to_string(per_replica) + " sequences in a step"));
 }
 
 // What the exchange of rows was given room for.
@@ -151,7 +156,8 @@ void AddExpertReasons(const Model& model, Plan* plan) {
       } else if (node.attrs.GetInt("waves") > 1) {
         text += "; what does not fit takes up to " +
                 std::to_string(node.attrs.GetInt("waves") - 1) +
-                " more waves, which run only where needed: nothing is dropped";
+                " more wave(s), which run only where needed and are in no prediction: nothing is "
+                "dropped";
       } else {
         text += ", which is all there can be: nothing is dropped";
       }

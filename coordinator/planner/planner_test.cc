@@ -138,6 +138,13 @@ TEST(PlanJob, BalanceGroupsAndPoolsOfExperts) {
                                  "train.microbatch_size to a multiple of 4"}) {
     EXPECT_NE(status.ToString().find(part), std::string::npos) << status;
   }
+  overrides.back() = "moe.balance_group_sequences=8";
+  overrides.push_back("mesh.axes={data: 2}");
+  EXPECT_NE(PlanJob(SmallJob(overrides), Devices(2))
+                .status()
+                .ToString()
+                .find("make groups smaller: a replica has only 4 sequences in a step"),
+            std::string::npos);
   const auto pools = [&](const std::string& more) {
     std::vector<std::string> all = mixtral;
     all.push_back("mesh.axes={data: 1, expert: 2}");
@@ -149,8 +156,8 @@ TEST(PlanJob, BalanceGroupsAndPoolsOfExperts) {
   // 4 sequences of 6 tokens with 2 choices: 24 assignments a part, and a quarter more.
   EXPECT_EQ(pools(""),
             "experts get pools of 30 rows, one for each of 1 part(s) of the tokens and each of 2 "
-            "part(s) of the experts; what does not fit takes up to 1 more waves, which run only "
-            "where needed: nothing is dropped");
+            "part(s) of the experts; what does not fit takes up to 1 more wave(s), which run only "
+            "where needed and are in no prediction: nothing is dropped");
   EXPECT_NE(pools("moe.capacity_factor=1").find("pools of 24 rows"), std::string::npos);
   EXPECT_NE(pools("moe.capacity_factor=1").find("dropped evenly"), std::string::npos);
 }
