@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "kernels/testing/op_case.h"
+#include "kernels/testing/simt/grid.h"
+#include "kernels/testing/simt_kernels.h"
 
 namespace trireme {
 namespace {
@@ -30,6 +32,33 @@ std::vector<HostTensor> Preset(const OpCase& c, const std::vector<HostTensor>& p
   return outputs;
 }
 
+// Fibers take microseconds where threads take nothing.
+constexpr int64_t kMostSimtElements = 40000;
+
+void CheckSimtMatchesReference(const OpCase& c, const std::vector<HostTensor>& inputs,
+                               const std::vector<HostTensor>& plain,
+                               const std::vector<HostTensor>& preset,
+                               const std::vector<HostTensor>& added, double tolerance) {
+  int64_t elements = 0;
+  for (const auto* tensors : {&inputs, &plain}) {
+    for (const HostTensor& tensor : *tensors) elements += tensor.count();
+  }
+  if (FindSimtKernel(c.op) == nullptr || elements > kMostSimtElements) return;
+  for (const uint64_t seed : {1, 2}) {
+    simt::SetSeed(seed);
+    const std::vector<HostTensor> outputs = RunOp(c, inputs, {.simt = true});
+    for (size_t i = 0; i < plain.size(); ++i) {
+      Report(c, "cuda on the CPU", i, Difference(plain[i], outputs[i], tolerance));
+    }
+  }
+  if (FindRule(c.op).accumulating_outputs.empty()) return;
+  std::vector<HostTensor> outputs = preset;
+  RunInto(c, c.attrs, inputs, {.simt = true, .accumulate = true}, outputs);
+  for (size_t i = 0; i < added.size(); ++i) {
+    Report(c, "cuda on the CPU, accumulating", i, Difference(added[i], outputs[i], tolerance));
+  }
+}
+
 }  // namespace
 
 void CheckCpuMatchesReference(const OpCase& c, double tolerance) {
@@ -45,6 +74,7 @@ void CheckCpuMatchesReference(const OpCase& c, double tolerance) {
     for (int64_t j = 0; j < sum.count(); ++j) sum.Set(j, plain[i].Get(j) + preset[i].Get(j));
     Report(c, "reference accumulating", i, Difference(sum, added[i], 1e-6));
   }
+  CheckSimtMatchesReference(c, inputs, plain, preset, added, tolerance);
   for (const int threads : {1, 2}) {
     const std::string suffix = " on " + std::to_string(threads) + " threads";
     const RunOptions options{.cpu = true, .num_threads = threads};

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "kernels/ops/kernel.h"
+#include "kernels/testing/simt_kernels.h"
 
 namespace trireme {
 namespace {
@@ -121,7 +122,9 @@ void RunInto(const OpCase& c, const Attrs& attrs, const std::vector<HostTensor>&
       std::aligned_alloc(64, RoundUp(WorkspaceBytes(c) + 1, 64)), &std::free);
   Stream stream{.num_threads = options.num_threads};
   const OpKernels& kernels = FindKernels(c.op);
-  const Kernel kernel = options.cpu ? kernels.cpu : kernels.reference;
+  const Kernel kernel = options.simt  ? FindSimtKernel(c.op)
+                        : options.cpu ? kernels.cpu
+                                      : kernels.reference;
   CHECK(kernel != nullptr) << c.op << " has no kernel";
   kernel({.stream = stream,
           .attrs = attrs,

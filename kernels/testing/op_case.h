@@ -57,7 +57,8 @@ std::vector<HostTensor> MakeInputs(const OpCase& c);
 OpCase InFloat64(OpCase c);
 
 struct RunOptions {
-  bool cpu = false;  // else the reference
+  bool cpu = false;   // else the reference
+  bool simt = false;  // the GPU's kernel, compiled for the CPU
   bool accumulate = false;
   int num_threads = 1;
 };
@@ -74,7 +75,9 @@ std::vector<HostTensor> RunOp(const OpCase& c, const std::vector<HostTensor>& in
 // functional of grad_outputs, within tolerance relative to each gradient's mean.
 void CheckGradient(const OpCase& c, double tolerance = 1e-6);
 // CPU kernel equals reference, for one and two threads; outputs that accumulate also when
-// accumulating; and the reference accumulates what it would have written.
+// accumulating; and the reference accumulates what it would have written. The GPU's kernel, where
+// there is one, equals it too: run on the CPU, on cases that are small enough, in two orders of
+// warps.
 void CheckCpuMatchesReference(const OpCase& c, double tolerance);
 // For every dim that may be split, and 2 and 3 parts where they divide it: the reference on the
 // parts, outputs with the dim put together and the others added up, equals the reference on the
