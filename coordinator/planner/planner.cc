@@ -184,6 +184,18 @@ void AddReasons(const Roles& roles, int64_t sequence, int64_t padded, const Trai
   }
 }
 
+// A misspelt axis is a good name too, so what it costs is said.
+void AddIdleAxes(Plan* plan) {
+  for (int axis = 0; axis < plan->mesh.num_axes(); ++axis) {
+    if (!IsIdleAxis(*plan, axis)) continue;
+    const MeshAxis& idle = plan->mesh.axis(axis);
+    plan->reasons.push_back(
+        {"AXIS_IDLE", "axis " + idle.name + " splits nothing of this model, so its " +
+                          std::to_string(idle.size) +
+                          " ranks repeat the same work; map a dim to it, or leave it out"});
+  }
+}
+
 Status MakeRanks(const Topology& topology, Plan* plan) {
   const int64_t ranks = plan->mesh.num_ranks();
   plan->ranks.reserve(ranks);
@@ -354,6 +366,7 @@ StatusOr<Plan> PlanJob(const JobSpec& job, const Topology& topology) {
                           {Purpose::kTrain, run.microbatch_size * roles.replicas, position},
                           &plan));
   Summarize(topology.device.reserve_bytes, &plan);
+  AddIdleAxes(&plan);
   RETURN_IF_ERROR(CheckFits(plan, topology.device));
   Predict(topology, job.network, &plan);
   return plan;

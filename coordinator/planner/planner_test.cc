@@ -162,6 +162,20 @@ TEST(PlanJob, BalanceGroupsAndPoolsOfExperts) {
   EXPECT_NE(pools("moe.capacity_factor=1").find("dropped evenly"), std::string::npos);
 }
 
+TEST(PlanJob, AxesThatSplitNothingAreNamed) {
+  const auto idle = [](const std::string& axes, int64_t devices) {
+    const Plan plan = MustPlan(SmallJob({"mesh.axes=" + axes}), Devices(devices));
+    const Reason* reason = FindReason(plan, "AXIS_IDLE");
+    return reason == nullptr ? std::string() : reason->text;
+  };
+  EXPECT_EQ(idle("{data: 1, modell: 2}", 2),
+            "axis modell splits nothing of this model, so its 2 ranks repeat the same work; map a "
+            "dim to it, or leave it out");
+  for (const std::string axis : {"data", "replica", "model", "context", "stage", "expert"}) {
+    EXPECT_EQ(idle(axis == "data" ? "{data: 2}" : "{data: 1, " + axis + ": 2}", 2), "") << axis;
+  }
+}
+
 TEST(PlanJob, OddSequencesArePaddedOverPositions) {
   const Plan plan = MustPlan(SmallJob({"data.sequence_length=7", "mesh.axes={data: 1, model: 2}",
                                        "mesh.compute_mapping.residual/position=model"}),

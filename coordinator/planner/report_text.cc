@@ -9,6 +9,7 @@
 
 #include "coordinator/planner/predict.h"
 #include "coordinator/planner/report.h"
+#include "coordinator/planner/summary.h"
 #include "coordinator/planner/text_table.h"
 
 namespace trireme {
@@ -24,6 +25,7 @@ std::string RoleOf(const Plan& plan, int axis) {
   const auto& data = plan.data_axes;
   if (std::find(data.begin(), data.end(), axis) != data.end()) return "batch is mapped to it";
   if (plan.mesh.axis(axis).size == 1) return "size 1: splits nothing";
+  if (IsIdleAxis(plan, axis)) return "splits nothing: its ranks repeat the same work";
   return "splits tensors or computation of one replica";
 }
 

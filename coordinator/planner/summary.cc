@@ -1,6 +1,7 @@
 // Sums over instances; the same views that run are what is counted.
 #include "coordinator/planner/summary.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -10,6 +11,9 @@
 
 namespace trireme {
 namespace {
+
+// CollectivePlan::tensor of losses, tokens and norms.
+constexpr char kStepSums[] = "reduce";
 
 void SummarizeParameters(Plan* plan) {
   std::set<std::string> seen;
@@ -121,6 +125,18 @@ void SummarizeCollectives(Plan* plan) {
 }
 
 }  // namespace
+
+bool IsIdleAxis(const Plan& plan, int axis) {
+  const MeshAxis& named = plan.mesh.axis(axis);
+  const auto& data = plan.data_axes;
+  if (named.size == 1 || axis == plan.stage_axis) return false;
+  if (std::find(data.begin(), data.end(), axis) != data.end()) return false;
+  // What is split meets again somewhere; sums of a step go over every rank anyhow.
+  return std::none_of(plan.collectives.begin(), plan.collectives.end(), [&](const auto& one) {
+    return one.tensor != kStepSums &&
+           std::find(one.axes.begin(), one.axes.end(), named.name) != one.axes.end();
+  });
+}
 
 int64_t CollectiveBytes(const Mesh& mesh, const Group& group, const Instruction& instruction) {
   const int64_t n = GroupSize(group, mesh);
