@@ -46,7 +46,9 @@ class Printer {
     if (options_.json) {
       context_.out << StepJson(step) << "\n" << std::flush;
     } else if (context_.out_is_terminal) {
-      context_.out << "\r\033[K" << StepLine(step, total_steps_) << std::flush;
+      // Cut at the edge of the terminal: a line that went on in the next could not be written over.
+      context_.out << "\r\033[K\033[?7l" << StepLine(step, total_steps_) << "\033[?7h"
+                   << std::flush;
       line_is_open_ = true;
     } else {
       PrintNowAndThen(step);

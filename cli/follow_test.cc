@@ -54,6 +54,17 @@ TEST(FollowJob, ShowsFirstAndLastStepToPeople) {
   EXPECT_THAT(followed.out, HasSubstr("\nstep 2/2  loss 4.0000"));
 }
 
+TEST(FollowJob, WritesOverOneLineOfATerminalAndCutsItAtTheEdge) {
+  FakeCoordinator coordinator(FinishedJob());
+  Client client(coordinator.address());
+  std::ostringstream out, err;
+  Context context{out, err};
+  context.out_is_terminal = true;
+  ASSERT_TRUE(FollowJob(client, "tiny-1", {}, context).ok());
+  EXPECT_THAT(out.str(), HasSubstr("\r\033[K\033[?7lstep 2/2  loss 4.0000"));
+  EXPECT_THAT(out.str(), ::testing::EndsWith("500 ms\033[?7h\n"));  // lines go on as they did
+}
+
 TEST(FollowJob, TellsWhenNobodyReads) {
   FakeCoordinator coordinator(FinishedJob());
   Client client(coordinator.address());

@@ -54,6 +54,19 @@ std::string StepsText(const v1::Job& job) {
   return text;
 }
 
+Json WarningsJson(const v1::Job& job) {
+  Json json = Json::array();
+  for (const v1::RouterWarning& warning : job.router_warnings()) {
+    json.push_back({{"kind", v1::RouterWarning::Kind_Name(warning.kind())},
+                    {"layer", warning.layer()},
+                    {"expert", warning.expert() >= 0 ? Json(warning.expert()) : Json()},
+                    {"figure", warning.figure()},
+                    {"steps", warning.steps()},
+                    {"text", warning.text()}});
+  }
+  return json;
+}
+
 // What to type next.
 std::string NextText(const v1::Job& job) {
   const std::string id = BareName(job.name());
@@ -105,6 +118,7 @@ std::string JobJson(const v1::Job& job) {
                {"step", job.step()},
                {"total_steps", job.total_steps()},
                {"loss", job.loss()},
+               {"router_warnings", WarningsJson(job)},
                {"checkpoint_step", job.checkpoint_step()},
                {"checkpoint_folder", job.checkpoint_folder()},
                {"hosts", std::vector<std::string>(job.hosts().begin(), job.hosts().end())},
@@ -120,6 +134,9 @@ std::string JobScreen(const v1::Job& job, int64_t now_s) {
   std::string text = BareName(job.name()) + "  " + StateText(job.state(), job.sub_phase()) + "\n";
   text += Line("why", job.reason().empty() ? "-" : Printable(job.reason()));
   text += Line("steps", StepsText(job));
+  for (const v1::RouterWarning& warning : job.router_warnings()) {
+    text += Line("warning", Printable(warning.text()));
+  }
   std::string hosts;
   for (const std::string& host : job.hosts()) hosts += (hosts.empty() ? " on " : ", ") + host;
   text += Line("ranks", std::to_string(job.num_ranks()) + Printable(hosts));

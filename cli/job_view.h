@@ -16,8 +16,8 @@ std::string StateText(v1::Job::State state, v1::Job::SubPhase sub_phase);
 bool HasEnded(v1::Job::State state);
 
 // One object: id, name, display_name, state, sub_phase, reason, attempt, num_ranks, step, total_steps, loss,
-// checkpoint_step, checkpoint_folder, hosts, create_time, start_time, end_time (RFC 3339, null when absent),
-// plan_summary and spec (null when left out).
+// router_warnings (objects of kind, layer, expert or null, figure, steps, text), checkpoint_step, checkpoint_folder,
+// hosts, create_time, start_time, end_time (RFC 3339, null when absent), plan_summary and spec (null when left out).
 std::string JobJson(const v1::Job& job);
 
 // A screen about one job; `now_s` is the time of day in seconds since 1970.

@@ -49,6 +49,29 @@ TEST(JobScreen, PointsAtTheCheckpointOfAFinishedJob) {
               HasSubstr("next: trireme generate --checkpoint /ckpt/step-0001200 --prompt TEXT"));
 }
 
+TEST(JobScreen, WarnsOfExpertsThatAreUsedBadly) {
+  v1::Job job = RunningJob();
+  v1::RouterWarning& warning = *job.add_router_warnings();
+  warning.set_kind(v1::RouterWarning::OVERLOADED);
+  warning.set_layer(3);
+  warning.set_expert(5);
+  warning.set_figure(4.1);
+  warning.set_steps(20);
+  warning.set_text("layer 3: expert 5 gets 4.1 times the mean load");
+  EXPECT_THAT(JobScreen(job, 1065),
+              HasSubstr("loss 2.5000\n"
+                        "  warning     layer 3: expert 5 gets 4.1 times the mean load\n"
+                        "  ranks       4"));
+  auto json = nlohmann::json::parse(JobJson(job))["router_warnings"];
+  ASSERT_EQ(json.size(), 1u);
+  EXPECT_EQ(json[0].dump(),
+            R"({"expert":5,"figure":4.1,"kind":"OVERLOADED","layer":3,"steps":20,)"
+            R"("text":"layer 3: expert 5 gets 4.1 times the mean load"})");
+  job.mutable_router_warnings(0)->set_expert(-1);
+  json = nlohmann::json::parse(JobJson(job))["router_warnings"];
+  EXPECT_TRUE(json[0]["expert"].is_null());
+}
+
 TEST(StateText, ShowsTheSubPhase) {
   EXPECT_EQ(StateText(v1::Job::STARTING, v1::Job::FETCHING), "STARTING (fetching)");
   EXPECT_EQ(StateText(v1::Job::FAILED, v1::Job::SUB_PHASE_UNSPECIFIED), "FAILED");

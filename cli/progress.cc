@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/router_json.h"
 #include "nlohmann/json.hpp"
 
 namespace trireme {
@@ -25,15 +26,16 @@ std::string TwoParts(int64_t large, const char* unit, int64_t small, const char*
 }  // namespace
 
 std::string StepJson(const v1::StepMetrics& step) {
-  return nlohmann::ordered_json{{"step", step.step()},
-                                {"train/loss", step.loss()},
-                                {"grad_norm", step.grad_norm()},
-                                {"optim/learning_rate", step.learning_rate()},
-                                {"throughput/tokens_per_second", step.tokens_per_second()},
-                                {"throughput/duration", step.duration_s()},
-                                {"communication/ici_bytes", step.ici_bytes()},
-                                {"communication/dcn_bytes", step.dcn_bytes()}}
-      .dump();
+  nlohmann::ordered_json json{{"step", step.step()},
+                              {"train/loss", step.loss()},
+                              {"grad_norm", step.grad_norm()},
+                              {"optim/learning_rate", step.learning_rate()},
+                              {"throughput/tokens_per_second", step.tokens_per_second()},
+                              {"throughput/duration", step.duration_s()},
+                              {"communication/ici_bytes", step.ici_bytes()},
+                              {"communication/dcn_bytes", step.dcn_bytes()}};
+  AddRouterJson(step, json);
+  return json.dump();
 }
 
 std::string StepLine(const v1::StepMetrics& step, int64_t total_steps) {
@@ -42,6 +44,7 @@ std::string StepLine(const v1::StepMetrics& step, int64_t total_steps) {
   line += "  loss " + Format("%.4f", step.loss());
   line += "  grad_norm " + Format("%.3g", step.grad_norm());
   line += "  lr " + Format("%.2e", step.learning_rate());
+  if (step.has_router()) line += "  load " + Format("%.2fx", step.router().load_max_over_mean());
   line += "  " + HumanCount(step.tokens_per_second()) + " tok/s";
   line += "  " + HumanDuration(step.duration_s());
   const int64_t left = total_steps - step.step();

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 
 namespace trireme {
 namespace {
@@ -37,6 +38,25 @@ TEST(StepLine, IsCompact) {
             "eta 1h00m");
   EXPECT_EQ(StepLine(Step(), 1240),
             "step 1,240/1,240  loss 3.4123  grad_norm 0.812  lr 9.10e-04  12.7k tok/s  412 ms");
+}
+
+TEST(StepLine, ShowsTheBusiestExpert) {
+  v1::StepMetrics step = Step();
+  step.mutable_router()->set_load_max_over_mean(1.834);
+  const std::string line = StepLine(step, 10000);
+  EXPECT_EQ(line,
+            "step 1,240/10,000  loss 3.4123  grad_norm 0.812  lr 9.10e-04  load 1.83x  12.7k tok/s  "
+            "412 ms  eta 1h00m");
+  EXPECT_EQ(line.size(), StepLine(Step(), 10000).size() + 12);
+}
+
+TEST(StepJson, HasWhatRoutersDid) {
+  v1::StepMetrics step = Step();
+  step.mutable_router()->set_assignments(100);
+  step.mutable_router()->set_receiver_dropped(25);
+  const auto json = nlohmann::json::parse(StepJson(step));
+  EXPECT_EQ(json["moe/valid_assignments"], 100);
+  EXPECT_EQ(json["train/router/capacity_overflow_rate_mean"], 0.25);
 }
 
 TEST(HumanDuration, PicksTheUnit) {

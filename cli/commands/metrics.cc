@@ -39,6 +39,21 @@ Command MetricsCommand() {
           "With -o json, one object a line: step, train/loss, grad_norm, optim/learning_rate,\n"
           "throughput/tokens_per_second, throughput/duration (seconds), communication/ici_bytes,\n"
           "communication/dcn_bytes (sent by the reporting rank).\n\n"
+          "A model with experts shows load, what the busiest expert gets in times the mean of\n"
+          "its layer, and has with -o json also:\n"
+          "  train/cross_entropy_loss   train/loss without the next two, which have their\n"
+          "                             coefficients in them\n"
+          "  train/load_balancing_loss, train/router_z_loss\n"
+          "  train/router/routing_entropy_mean, train/router/load_max_over_mean\n"
+          "  train/router/capacity_overflow_rate_mean   dropped of all assignments\n"
+          "  moe/valid_assignments      tokens times experts of a token, without padding\n"
+          "  moe/dropped_assignments    at the token's rank and at the expert's:\n"
+          "                             moe/sender_dropped_assignments and\n"
+          "                             moe/receiver_dropped_assignments\n"
+          "  moe/skipped_padding_assignments, moe/extra_waves\n"
+          "  moe/layer{i}/routing_entropy, moe/layer{i}/expert{j}_load (its share of the\n"
+          "                             assignments): of the newest 1,000 steps and of each\n"
+          "                             hundredth before them\n\n"
           "Examples:\n  trireme metrics tiny-1 --follow\n  trireme metrics tiny-1 -o json > steps.jsonl\n",
           {CoordinatorFlag(),
            {"follow", "", "Go on until the job has ended.", 'f', false, {}},

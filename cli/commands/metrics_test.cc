@@ -28,6 +28,21 @@ TEST(Metrics, StartsWhereItIsTold) {
   EXPECT_TRUE(coordinator.requests().metrics.follow());
 }
 
+TEST(Metrics, OfExpertsAreAColumnForPeopleAndKeysForScripts) {
+  FakeAnswers answers = FinishedJob();
+  for (v1::StepMetrics& step : answers.steps) {
+    step.mutable_router()->set_load_max_over_mean(1.5);
+    step.add_routers()->add_loads(1);
+  }
+  FakeCoordinator coordinator(answers);
+  const auto run = [&](const std::vector<std::string>& words) {
+    return RunWords(words, MetricsCommand(), coordinator.address()).out;
+  };
+  EXPECT_THAT(run({"metrics", "tiny-1"}), HasSubstr("  load 1.50x  "));
+  const std::string last = run({"metrics", "tiny-1", "--from-step=2", "-o=json"});
+  EXPECT_EQ(nlohmann::json::parse(last)["moe/layer0/expert0_load"], 1.0);
+}
+
 TEST(Metrics, UnknownJobsAreNotFound) {
   FakeCoordinator coordinator(FinishedJob());
   EXPECT_EQ(RunWords({"metrics", "x"}, MetricsCommand(), coordinator.address()).code,

@@ -135,7 +135,8 @@ Command RunCommand() {
           "Steps go to standard output, states and the plan to standard error. With -o json, one\n"
           "object a step: step, train/loss, grad_norm, optim/learning_rate,\n"
           "throughput/tokens_per_second, throughput/duration (seconds), communication/ici_bytes,\n"
-          "communication/dcn_bytes (sent by the reporting rank).\n\n"
+          "communication/dcn_bytes (sent by the reporting rank); for models with experts also the\n"
+          "numbers that `trireme metrics --help` names.\n\n"
           "Examples:\n  trireme run job.yaml\n"
           "  trireme run job.yaml --hosts 2 --devices-per-host 2 --set mesh.axes.model=2 -o json\n",
           {{"hosts", "N", "Workers to start (default: 1).", 0, false, {}},

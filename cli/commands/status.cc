@@ -27,8 +27,13 @@ Command StatusCommand() {
           "JOB",
           "Show one job: its state, why, how far, and what to do next.",
           "With -o json, one object: id, name, display_name, state, sub_phase, reason, attempt,\n"
-          "num_ranks, step, total_steps, loss, checkpoint_step, checkpoint_folder, hosts,\n"
-          "create_time, start_time, end_time, plan_summary, spec.\n\n"
+          "num_ranks, step, total_steps, loss, router_warnings, checkpoint_step,\n"
+          "checkpoint_folder, hosts, create_time, start_time, end_time, plan_summary, spec.\n\n"
+          "A job with experts shows a warning when over the last 20 steps one of them gets more\n"
+          "than twice the mean load of its layer, or nothing, or more than 1 % of the assignments\n"
+          "of a layer are dropped. router_warnings has kind (OVERLOADED, STARVED, DROPPED), layer,\n"
+          "expert, figure (times the mean; experts that got nothing; fraction dropped), steps and\n"
+          "text.\n\n"
           "Example:\n  trireme status tiny-1\n",
           {CoordinatorFlag()},
           1,
