@@ -27,9 +27,29 @@ ${rows}  return nullptr;
 }  // namespace trireme
 ")
   file(GLOB runtime CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/testing/simt/*.cc)
-  list(FILTER runtime EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER runtime EXCLUDE REGEX "_(test|main)\\.cc$")
   add_library(${name} STATIC ${sources} ${table} ${runtime})
   target_compile_options(${name} PRIVATE ${TRIREME_WARNINGS} -O1 -fpch-preprocess)
   target_precompile_headers(${name} REUSE_FROM trireme_pch)
   target_link_libraries(${name} PUBLIC common_ir)
+
+  # What runs the fibers is not the thread sanitizer's business; what the fibers run is.
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/kernels/testing/simt/grid.cc PROPERTIES
+    COMPILE_OPTIONS -fno-sanitize=thread SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
+# trireme_simt_race(NAME): a program with the thread sanitizer in every build that has no other, for a test of what it
+# finds.
+function(trireme_simt_race name)
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  set(folder ${CMAKE_SOURCE_DIR}/kernels/testing/simt)
+  add_library(${name}_seen OBJECT ${folder}/race_main.cc ${folder}/fiber.cc)
+  target_compile_options(${name}_seen PRIVATE ${TRIREME_WARNINGS} -O1 -g1 -fsanitize=thread)
+  add_executable(${name} ${folder}/grid.cc)
+  target_compile_options(${name} PRIVATE ${TRIREME_WARNINGS} -O2)
+  target_link_options(${name} PRIVATE -fsanitize=thread)
+  target_link_libraries(${name}_seen PUBLIC common_base)
+  target_link_libraries(${name} PRIVATE ${name}_seen common_base)
 endfunction()

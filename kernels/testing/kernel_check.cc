@@ -33,7 +33,7 @@ std::vector<HostTensor> Preset(const OpCase& c, const std::vector<HostTensor>& p
 }
 
 // Fibers take microseconds where threads take nothing.
-constexpr int64_t kMostSimtElements = 40000;
+constexpr int64_t kMostSimtElements = 12000;
 
 void CheckSimtMatchesReference(const OpCase& c, const std::vector<HostTensor>& inputs,
                                const std::vector<HostTensor>& plain,

@@ -3,6 +3,7 @@
 #include "kernels/testing/simt/grid.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -21,8 +22,9 @@ struct Thread {
   Fiber fiber;
   State state = State::kDone;
   Dim3 index;
-  unsigned mask = 0;       // of the warp barrier it stands at
-  uint64_t exchanged = 0;  // what it gives to other lanes
+  unsigned mask = 0;                               // of the warp barrier it stands at
+  uint64_t exchanged = 0;                          // what it gives to other lanes
+  unsigned block_barriers = 0, warp_barriers = 0;  // that it has come to
 };
 
 struct Block {
@@ -34,9 +36,12 @@ struct Block {
   Dim3 index, dims, grid;
   std::vector<char> shared;
   uint64_t seed = 1;
-  // What the thread sanitizer orders barriers by.
-  char block_order = 0;
-  std::vector<char> warp_order;
+  // What the thread sanitizer orders threads by: begin, end, and two in turn for barriers, so that
+  // what a thread does between two of them is in no order with what others do there. Lanes that
+  // leave out barriers of their warp (masks) would take the wrong turn.
+  char begin = 0, end = 0;
+  char at_block[2] = {};
+  std::vector<std::array<char, 2>> at_warp;
 };
 
 thread_local Block block;
@@ -45,9 +50,9 @@ Thread& Running() { return *block.threads[block.running]; }
 
 void RunBody() {
   Running().fiber.Entered();
-  Acquire(&block.block_order);
+  Acquire(&block.begin);
   (*block.body)();
-  Release(&block.block_order);
+  Release(&block.end);
   Thread& thread = Running();
   thread.state = State::kDone;
   thread.fiber.Yield(/*done=*/true);
@@ -114,6 +119,7 @@ void RunBlock() {
   for (unsigned i = 0; i < block.size; ++i) {
     Thread& thread = *block.threads[i];
     thread.state = State::kReady;
+    thread.block_barriers = thread.warp_barriers = 0;
     thread.index = {i % block.dims.x, i / block.dims.x % block.dims.y,
                     i / (block.dims.x * block.dims.y)};
     thread.fiber.Start(RunBody);
@@ -144,15 +150,15 @@ void Launch(const char* kernel, Dim3 grid, Dim3 dims, size_t shared_bytes,
   block.dims = dims;
   block.grid = grid;
   block.shared.resize(shared_bytes + 64);
-  block.warp_order.assign((block.size + kWarpSize - 1) / kWarpSize, 0);
+  block.at_warp.assign((block.size + kWarpSize - 1) / kWarpSize, {});
   for (unsigned z = 0; z < grid.z; ++z) {
     for (unsigned y = 0; y < grid.y; ++y) {
       for (unsigned x = 0; x < grid.x; ++x) {
         block.index = {x, y, z};
         std::memset(block.shared.data(), 0xff, block.shared.size());
-        Release(&block.block_order);
+        Release(&block.begin);
         RunBlock();
-        Acquire(&block.block_order);
+        Acquire(&block.end);
       }
     }
   }
@@ -172,17 +178,19 @@ void* DynamicShared() {
 }
 
 void SyncBlock() {
-  Release(&block.block_order);
+  char* order = &block.at_block[Running().block_barriers++ % 2];
+  Release(order);
   Wait(State::kAtBlock);
-  Acquire(&block.block_order);
+  Acquire(order);
 }
 
 void SyncWarp(unsigned mask) {
-  char& order = block.warp_order[block.running / kWarpSize];
-  Release(&order);
-  Running().mask = mask;
+  Thread& thread = Running();
+  char* order = &block.at_warp[block.running / kWarpSize][thread.warp_barriers++ % 2];
+  Release(order);
+  thread.mask = mask;
   Wait(State::kAtWarp);
-  Acquire(&order);
+  Acquire(order);
 }
 
 uint64_t Exchange(unsigned mask, uint64_t value, unsigned source) {
