@@ -93,8 +93,7 @@ std::vector<HostTensor> RunShard(const Plan& whole, int64_t part, int64_t shard)
 void CheckShards(const PlanSizes& sizes, const OpInput& ids) {
   const Plan whole = MakePlan(sizes, ids);
   const std::vector<HostTensor> expected = RunPlan(sizes, ids);
-  const int64_t part_assignments =
-      Product(Sizes(ids.dims)) / sizes.token_shards;
+  const int64_t part_assignments = Product(Sizes(ids.dims)) / sizes.token_shards;
   double waves_needed = 0, drops = 0, extra_waves = 0;
   for (int64_t part = 0; part < sizes.token_shards; ++part) {
     for (int64_t shard = 0; shard < sizes.expert_shards; ++shard) {
