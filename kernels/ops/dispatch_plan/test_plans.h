@@ -2,6 +2,7 @@
 #ifndef TRIREME_KERNELS_OPS_DISPATCH_PLAN_TEST_PLANS_H_
 #define TRIREME_KERNELS_OPS_DISPATCH_PLAN_TEST_PLANS_H_
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
