@@ -29,7 +29,7 @@ ${rows}  return nullptr;
   file(GLOB runtime CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/testing/simt/*.cc)
   list(FILTER runtime EXCLUDE REGEX "_(test|main)\\.cc$")
   add_library(${name} STATIC ${sources} ${table} ${runtime})
-  target_compile_options(${name} PRIVATE ${TRIREME_WARNINGS} -O1 -fpch-preprocess)
+  target_compile_options(${name} PRIVATE ${TRIREME_WARNINGS} -Wno-unknown-pragmas -O1 -fpch-preprocess)
   target_precompile_headers(${name} REUSE_FROM trireme_pch)
   target_link_libraries(${name} PUBLIC common_ir)
 
