@@ -174,6 +174,7 @@ const std::map<std::string, std::string>& UntestedReasons() {
       {"common/config/keys_parallel.cc",
        "rows of the table that parse_test.cc and keys_test.cc walk"},
       {"common/config/keys_train.cc", "rows of the table that parse_test.cc and keys_test.cc walk"},
+      {"kernels/device/cuda/race_main.cc", "a program for race_test.cc beside it"},
       {"kernels/ops/kernel_table.cc", "a table; the test of every op looks its kernels up"},
       {"kernels/ops/rule_table.cc", "a table; the test of every op looks its rules up"},
       {"tests/bench/", "measures; what it runs is tested where it lives"},

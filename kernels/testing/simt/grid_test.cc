@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "kernels/device/cuda/cuda.h"
+#include "kernels/testing/simt/simt.h"
 
 namespace trireme {
 namespace {
@@ -25,7 +25,7 @@ TEST(Simt, BarriersOrderSharedMemory) {
   for (const unsigned threads : {1, 32, 70, 256}) {
     std::vector<int> out(threads);
     simt::Launch("neighbour", 3, threads, threads * sizeof(int), [&] {
-      TRIREME_DYNAMIC_SHARED(int, shared);
+      int* const shared = static_cast<int*>(simt::DynamicShared());
       shared[threadIdx.x] = static_cast<int>(threadIdx.x * 10 + blockIdx.x);
       __syncthreads();
       out[threadIdx.x] = shared[(threadIdx.x + 1) % blockDim.x];
@@ -38,10 +38,11 @@ TEST(Simt, LanesExchange) {
   std::vector<int> x(64), down(64), sums(64), votes(64);
   simt::Launch("lanes", 1, 64, 0, [&] {
     const auto i = static_cast<int>(threadIdx.x);
-    x[i] = __shfl_xor_sync(kAllLanes, i, 5);
-    down[i] = __shfl_down_sync(kAllLanes, i, 30);
-    sums[i] = WarpSum(i);
-    votes[i] = static_cast<int>(__ballot_sync(kAllLanes, i % 32 < 3));
+    x[i] = __shfl_xor_sync(~0u, i, 5);
+    down[i] = __shfl_down_sync(~0u, i, 30);
+    sums[i] = i;
+    for (int bits = 16; bits > 0; bits /= 2) sums[i] += __shfl_xor_sync(~0u, sums[i], bits);
+    votes[i] = static_cast<int>(__ballot_sync(~0u, i % 32 < 3));
   });
   for (int i = 0; i < 64; ++i) {
     EXPECT_EQ(x[i], i ^ 5);
@@ -51,15 +52,9 @@ TEST(Simt, LanesExchange) {
   }
 }
 
-TEST(Simt, BlocksSumAndAtomicsAdd) {
+TEST(Simt, AtomicsAdd) {
   float total = 0;
-  std::vector<float> seen(96);
-  simt::Launch("sum", 4, 96, 0, [&] {
-    __shared__ float shared[3];
-    seen[threadIdx.x] = BlockSum(static_cast<float>(threadIdx.x), shared);
-    if (threadIdx.x == 0) atomicAdd(&total, seen[0]);
-  });
-  for (const float sum : seen) EXPECT_EQ(sum, 95 * 96 / 2);
+  simt::Launch("sum", 4, 96, 0, [&] { atomicAdd(&total, static_cast<float>(threadIdx.x)); });
   EXPECT_EQ(total, 4 * 95 * 96 / 2);
 }
 

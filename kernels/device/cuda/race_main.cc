@@ -1,5 +1,5 @@
 // Built with the thread sanitizer: a kernel whose threads read what their neighbours wrote, with
-// and without the barrier in between. grid_race_test.cc runs it and reads what the sanitizer says.
+// and without the barrier in between. race_test.cc runs it and reads what the sanitizer says.
 #include <cstdio>
 #include <cstring>
 
