@@ -16,6 +16,7 @@ struct AttentionShape {
   int64_t batch = 1, queries = 1, keys = 1, heads = 1, kv_heads = 1, head_dim = 1;
   int64_t segment_length = 1000;  // positions start again after so many
   int64_t first_query = 0;        // place of query 0 among the keys
+  int64_t window = 0;             // positions that a query sees, 0: all
 };
 
 // Positions that start again, and numbers, of the segments of places first, first + 1, ..
@@ -36,9 +37,11 @@ inline OpCase AttentionCase(const AttentionShape& s) {
   std::vector<double> q_positions, q_segments, k_positions, k_segments;
   Places(s.batch, s.queries, s.first_query, s.segment_length, q_positions, q_segments);
   Places(s.batch, s.keys, 0, s.segment_length, k_positions, k_segments);
+  Attrs attrs{{"scale", 1.0 / std::sqrt(static_cast<double>(s.head_dim))},
+              {"query_group", s.heads / s.kv_heads}};
+  if (s.window > 0) attrs.Set("window", s.window);
   return {.op = "attention",
-          .attrs = {{"scale", 1.0 / std::sqrt(static_cast<double>(s.head_dim))},
-                    {"query_group", s.heads / s.kv_heads}},
+          .attrs = attrs,
           .inputs = {Normal(q), Normal(k), Normal(k),
                      Given({batch, queries}, DType::kInt32, q_positions),
                      Given({batch, keys}, DType::kInt32, k_positions),
@@ -46,11 +49,32 @@ inline OpCase AttentionCase(const AttentionShape& s) {
                      Given({batch, keys}, DType::kInt32, k_segments)}};
 }
 
-// Sizes 1, 3, 5, 7; segments; grouped heads; more keys than queries; and queries before every key
-// of their segment.
+// Sizes 1, 3, 5, 7; segments; grouped heads; more keys than queries; queries before every key of
+// their segment; windows, also wider than the sequence.
 inline std::vector<AttentionShape> AttentionShapes() {
-  return {{1, 1, 1, 1, 1, 1},    {1, 3, 3, 1, 1, 5},          {3, 5, 5, 3, 3, 7},
-          {2, 7, 7, 6, 2, 4, 3}, {2, 5, 7, 4, 1, 3, 1000, 2}, {2, 6, 3, 2, 2, 4, 4, -2}};
+  return {{1, 1, 1, 1, 1, 1},
+          {1, 3, 3, 1, 1, 5},
+          {3, 5, 5, 3, 3, 7},
+          {2, 7, 7, 6, 2, 4, 3},
+          {2, 5, 7, 4, 1, 3, 1000, 2},
+          {2, 6, 3, 2, 2, 4, 4, -2},
+          {2, 7, 7, 4, 2, 3, 5, 0, 3},
+          {1, 5, 5, 1, 1, 2, 1000, 0, 2},
+          {1, 4, 4, 2, 1, 3, 1000, 0, 9}};
+}
+
+// The case, of float64 or float32 alike, with its keys [begin, begin + size) only. `k` is the input
+// number of k; v follows it; the key positions and segments are at `index` and `index` + 2.
+inline OpCase KeysOf(OpCase c, int64_t begin, int64_t size, int k = 1, int index = 4) {
+  const std::vector<HostTensor> inputs = MakeInputs(c);
+  for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
+    OpInput& input = c.inputs[i];
+    const bool of_keys = i == k || i == k + 1 || i == index || i == index + 2;
+    const HostTensor part = of_keys ? inputs[i].Slice(1, begin, size) : inputs[i];
+    if (of_keys) input.dims[1].size = size;
+    input = Given(input.dims, input.dtype, part.Values());
+  }
+  return c;
 }
 
 // Places of `count` positions as a rank of zig-zag ring attention holds them: four parts in the

@@ -27,15 +27,37 @@ OpCase Case(const AttentionShape& shape) {
 
 // Splits of key_position are the expansion's: a ring.
 TEST(AttentionGrad, EverySharding) {
-  OpCase c = Case({.batch = 2,
-                   .queries = 6,
-                   .keys = 6,
-                   .heads = 12,
-                   .kv_heads = 6,
-                   .head_dim = 4,
-                   .segment_length = 4});
-  c.skip_dims = {"key_position"};
-  CheckEverySharding(c);
+  for (const int64_t window : {0, 2}) {
+    OpCase c = Case({.batch = 2,
+                     .queries = 6,
+                     .keys = 6,
+                     .heads = 12,
+                     .kv_heads = 6,
+                     .head_dim = 4,
+                     .segment_length = 4,
+                     .window = window});
+    c.skip_dims = {"key_position"};
+    CheckEverySharding(c);
+  }
+}
+
+// Over keys in three parts, as a ring's steps see them: dq adds up, dk and dv stand side by side.
+TEST(AttentionGrad, RingStepsOfAWindowAddUpToTheWhole) {
+  const OpCase whole = Case({2, 12, 12, 4, 2, 8, 1000, 0, 3});
+  for (const bool cpu : {false, true}) {
+    const RunOptions options{.cpu = cpu};
+    const std::vector<HostTensor> expected = RunOp(whole, MakeInputs(whole), options);
+    HostTensor dq(expected[0].dtype(), expected[0].sizes());
+    for (const int64_t begin : {0, 4, 8}) {
+      const OpCase c = KeysOf(whole, begin, 4, /*k=*/2, /*index=*/7);
+      const std::vector<HostTensor> part = RunOp(c, MakeInputs(c), options);
+      for (int64_t i = 0; i < dq.count(); ++i) dq.Set(i, dq.Get(i) + part[0].Get(i));
+      for (const int i : {1, 2}) {
+        EXPECT_EQ(Difference(expected[i].Slice(1, begin, 4), part[i], 1e-4), "") << i;
+      }
+    }
+    EXPECT_EQ(Difference(expected[0], dq, 1e-4), "") << cpu;
+  }
 }
 
 TEST(AttentionGrad, AQueryWithoutKeysGivesNothing) {
@@ -68,6 +90,8 @@ TEST(AttentionGrad, CpuMatchesReference) {
   for (const AttentionShape& shape : AttentionShapes()) CheckCpuMatchesReference(Case(shape), 1e-5);
   CheckCpuMatchesReference(Case({2, 70, 70, 4, 2, 32, 33}), 1e-4);
   CheckCpuMatchesReference(Case({1, 130, 130, 1, 1, 64}), 1e-4);
+  CheckCpuMatchesReference(Case({2, 300, 300, 4, 2, 16, 170, 0, 20}), 1e-4);
+  CheckCpuMatchesReference(Case({1, 400, 400, 2, 1, 16, 7, 0, 3}), 1e-4);
 }
 
 TEST(AttentionGrad, RefusesOutputsOfOtherDims) {

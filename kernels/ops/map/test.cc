@@ -6,17 +6,19 @@
 namespace trireme {
 namespace {
 
-const char* const kKinds[] = {"gelu_tanh", "silu", "relu"};
+const char* const kKinds[] = {"gelu_tanh", "silu", "relu", "sigmoid"};
 
 OpCase Case(const std::string& kind, int64_t n, int64_t m) {
   return {.op = "map", .attrs = {{"kind", kind}}, .inputs = {Normal({{"batch", n}, {"mlp", m}})}};
 }
 
-// The values of PyTorch's gelu(approximate="tanh"), silu and relu at 1 and -2.
+// The values of PyTorch's gelu(approximate="tanh"), silu, relu and sigmoid at 1 and -2.
 TEST(Map, KnownValues) {
-  const std::vector<std::vector<double>> expected{
-      {0.8411919906, -0.0454023059}, {0.7310585786, -0.2384058440}, {1, 0}};
-  for (int i = 0; i < 3; ++i) {
+  const std::vector<std::vector<double>> expected{{0.8411919906, -0.0454023059},
+                                                  {0.7310585786, -0.2384058440},
+                                                  {1, 0},
+                                                  {0.7310585786, 0.1192029220}};
+  for (int i = 0; i < 4; ++i) {
     const OpCase c{.op = "map",
                    .attrs = {{"kind", kKinds[i]}},
                    .inputs = {Given({{"n", 2}}, DType::kFloat64, {1, -2})}};
@@ -48,11 +50,14 @@ TEST(Map, LargeArgumentsStayFinite) {
                    .attrs = {{"kind", kind}},
                    .inputs = {Given({{"n", 4}}, DType::kFloat32, {1e4, -1e4, 100, -100})}};
     CheckCpuMatchesReference(c, 1e-5);
-    EXPECT_EQ(RunOp(c, MakeInputs(c), {.cpu = true})[0].Get(0), 1e4) << kind;
+    const double highest = std::string(kind) == "sigmoid" ? 1 : 1e4;
+    EXPECT_EQ(RunOp(c, MakeInputs(c), {.cpu = true})[0].Get(0), highest) << kind;
   }
 }
 
-TEST(Map, RefusesUnknownKinds) { ExpectInferError(Case("tan", 2, 3), "gelu_tanh, silu or relu"); }
+TEST(Map, RefusesUnknownKinds) {
+  ExpectInferError(Case("tan", 2, 3), "gelu_tanh, silu, relu or sigmoid");
+}
 
 }  // namespace
 }  // namespace trireme

@@ -7,7 +7,7 @@
 namespace trireme {
 namespace {
 
-const char* const kKinds[] = {"gelu_tanh", "silu", "relu"};
+const char* const kKinds[] = {"gelu_tanh", "silu", "relu", "sigmoid"};
 
 OpCase Case(const std::string& kind, int64_t n, int64_t m) {
   const std::vector<Dim> dims{{"batch", n}, {"mlp", m}};

@@ -25,11 +25,13 @@ HostTensor Filled(const OpCase& c) { return RunOp(c, {})[0]; }
 TEST(RandomFill, EverySplitGivesTheSame) {
   CheckEverySharding(FillCase("normal", {6, 4, 2}, {6, 4, 2}));
   CheckEverySharding(FillCase("normal", {6, 12}, {5, 9}));
+  CheckEverySharding(FillCase("truncated_normal", {60, 24}, {50, 23}), 0);
 }
 
 TEST(RandomFill, CpuMatchesReference) {
   CheckCpuMatchesReference(FillCase("normal", {7, 13}, {7, 13}), 1e-6);
   CheckCpuMatchesReference(FillCase("normal", {8, 15}, {7, 13}), 1e-6);
+  CheckCpuMatchesReference(FillCase("truncated_normal", {80, 15}, {79, 13}), 0);
   CheckCpuMatchesReference(FillCase("ones", {3}, {2}), 0);
   CheckCpuMatchesReference(FillCase("zeros", {3}, {3}), 0);
   CheckCpuMatchesReference(FillCase("normal", {}, {}), 1e-6);
@@ -67,6 +69,30 @@ TEST(RandomFill, NormalsHaveTheirMoments) {
   EXPECT_NEAR(squares / n, 1, error * std::sqrt(2.0));
   EXPECT_NEAR(cubes / n, 0, error * std::sqrt(15.0));
   EXPECT_NEAR(fourths / n, 3, error * std::sqrt(96.0));
+}
+
+// Cut at 3: variance 1 - 6 phi(3) / (2 Phi(3) - 1) = 0.973337, none outside, and what was inside is
+// as it was. 270 of 100,000 normals lie outside: the test sees redrawn ones.
+TEST(RandomFill, TruncatedNormalsAreDrawnAgain) {
+  const int64_t n = 100000;
+  const std::vector<double> plain = Filled(FillCase("normal", {n}, {n})).Values();
+  const std::vector<double> cut = Filled(FillCase("truncated_normal", {n}, {n})).Values();
+  double sum = 0, squares = 0;
+  int64_t redrawn = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    EXPECT_LE(std::abs(cut[i]), 1.5);
+    if (std::abs(plain[i]) <= 1.5) {
+      EXPECT_EQ(cut[i], plain[i]) << i;
+    } else {
+      ++redrawn;
+      EXPECT_NE(cut[i], 0) << i;
+    }
+    sum += cut[i] / 0.5;
+    squares += cut[i] * cut[i] / 0.25;
+  }
+  EXPECT_NEAR(static_cast<double>(redrawn) / n, 0.0027, 5 * std::sqrt(0.0027 / n));
+  EXPECT_NEAR(sum / n, 0, 5 / std::sqrt(static_cast<double>(n)));
+  EXPECT_NEAR(squares / n, 0.973337, 5 * std::sqrt(2.0 / n));
 }
 
 // Correlation of two tensors that should have nothing to do with each other.

@@ -1,4 +1,4 @@
-// Sums over leading dims, into another type, in every split.
+// Sums over leading or trailing dims, into another type, in every split.
 #include <gtest/gtest.h>
 
 #include "kernels/testing/op_case.h"
@@ -18,6 +18,28 @@ TEST(ReduceSum, CpuMatchesReferenceAndEverySplitGivesTheSame) {
     CheckCpuMatchesReference(SumCase(33, 70, keep), 1e-5);
     CheckEverySharding(SumCase(6, 4, keep));
   }
+}
+
+// Kept are the first dims.
+OpCase LeadingCase(int64_t batch, int64_t embed, const std::string& keep) {
+  OpCase c = SumCase(batch, embed, keep);
+  c.attrs.Set("leading", int64_t{1});
+  return c;
+}
+
+TEST(ReduceSum, SumsOverTheLastDimsWhenLeading) {
+  OpCase c = LeadingCase(1, 1, "n");
+  c.inputs = {Given({{"n", 2}, {"m", 3}}, DType::kFloat32, {1, 2, 3, 4, 5, 6})};
+  for (const bool cpu : {false, true}) {
+    const HostTensor out = RunOp(c, MakeInputs(c), {.cpu = cpu})[0];
+    EXPECT_EQ(out.Values(), std::vector<double>({6, 15})) << cpu;
+  }
+  for (const std::string keep : {"", "batch", "batch,position", "batch,position,embed"}) {
+    CheckCpuMatchesReference(LeadingCase(5, 7, keep), 1e-5);
+    CheckCpuMatchesReference(LeadingCase(33, 70, keep), 1e-5);
+    CheckEverySharding(LeadingCase(6, 4, keep));
+  }
+  ExpectInferError(LeadingCase(2, 3, "embed"), "cannot keep 'embed': name its first dims");
 }
 
 TEST(ReduceSum, SumsIntoTheTypeAskedFor) {

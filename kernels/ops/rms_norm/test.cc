@@ -13,6 +13,23 @@ OpCase Case(int64_t batch, int64_t position, int64_t embed) {
                      Positive({{"embed", embed}})}};
 }
 
+// Without a weight.
+OpCase Plain(OpCase c) {
+  c.inputs.pop_back();
+  return c;
+}
+
+// Each head of a query or key by itself.
+OpCase HeadCase(int64_t batch, int64_t position, int64_t heads, int64_t head_dim) {
+  return {
+      .op = "rms_norm",
+      .attrs = {{"eps", 1e-6}},
+      .inputs = {
+          Normal(
+              {{"batch", batch}, {"position", position}, {"heads", heads}, {"head_dim", head_dim}}),
+          Positive({{"head_dim", head_dim}})}};
+}
+
 TEST(RmsNorm, DividesByTheRootMeanSquare) {
   const OpCase c{.op = "rms_norm",
                  .attrs = {{"eps", 0.0}},
@@ -22,14 +39,24 @@ TEST(RmsNorm, DividesByTheRootMeanSquare) {
   EXPECT_NEAR(out[0].Get(0), 2, 1e-12);
   EXPECT_NEAR(out[0].Get(1), 1.4, 1e-12);
   EXPECT_NEAR(out[1].Get(0), 0.2, 1e-12);
+  const HostTensor plain = RunOp(Plain(c), {MakeInputs(c)[0]})[0];
+  EXPECT_NEAR(plain.Get(0), 0.2, 1e-12);
+  EXPECT_NEAR(plain.Get(1), 1.4, 1e-12);
 }
 
 TEST(RmsNorm, Gradient) {
   CheckGradient(Case(2, 3, 5));
   CheckGradient(Case(1, 1, 1));
+  CheckGradient(HeadCase(2, 3, 2, 4));
+  CheckGradient(Plain(HeadCase(2, 3, 2, 4)));
+  CheckGradient(Plain(Case(2, 3, 5)));
 }
 
-TEST(RmsNorm, EverySharding) { CheckEverySharding(Case(2, 6, 6)); }
+TEST(RmsNorm, EverySharding) {
+  CheckEverySharding(Case(2, 6, 6));
+  CheckEverySharding(HeadCase(2, 3, 6, 4));
+  CheckEverySharding(Plain(HeadCase(2, 3, 6, 4)));
+}
 
 TEST(RmsNorm, RowsOfZerosStayFinite) {
   OpCase c = Case(1, 1, 7);
@@ -41,6 +68,9 @@ TEST(RmsNorm, CpuMatchesReference) {
   CheckCpuMatchesReference(Case(1, 1, 1), 1e-5);
   CheckCpuMatchesReference(Case(3, 5, 7), 1e-5);
   CheckCpuMatchesReference(Case(2, 33, 129), 1e-5);
+  CheckCpuMatchesReference(HeadCase(2, 33, 4, 64), 1e-5);
+  CheckCpuMatchesReference(Plain(HeadCase(2, 33, 4, 64)), 1e-5);
+  CheckCpuMatchesReference(Plain(Case(3, 5, 7)), 1e-5);
 }
 
 TEST(RmsNorm, RefusesAWeightOfAnotherDim) {

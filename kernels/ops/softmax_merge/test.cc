@@ -65,19 +65,6 @@ TEST(SoftmaxMerge, NonFiniteSidesAreNoticed) {
   }
 }
 
-// The case with its keys [begin, begin + size) only.
-OpCase KeysOf(OpCase c, int64_t begin, int64_t size) {
-  const std::vector<HostTensor> inputs = MakeInputs(c);
-  for (const int i : {1, 2, 4, 6}) {
-    OpInput& input = c.inputs[i];
-    const HostTensor part = inputs[i].Slice(1, begin, size);
-    input.dims[1].size = size;
-    input = Given(input.dims, input.dtype, part.Values());
-  }
-  c.inputs[0] = Given(c.inputs[0].dims, c.inputs[0].dtype, inputs[0].Values());
-  return c;
-}
-
 // Attention over 9 keys = merge of 4 and 5 of them; with the causal mask the first queries see no
 // key of the second part.
 TEST(SoftmaxMerge, JoinsAttentionOverParts) {

@@ -58,7 +58,8 @@ TEST(Xsa, Gradient) {
 TEST(Xsa, EverySharding) { CheckEverySharding(Case(2, 6, 12, 6, 4)); }
 
 TEST(Xsa, CpuMatchesReference) {
-  CheckCpuMatchesReference(Case(1, 1, 1, 1, 1), 1e-5);
+  // Not one element a head: nothing but rounding would be left of it.
+  CheckCpuMatchesReference(Case(1, 1, 1, 1, 2), 1e-5);
   CheckCpuMatchesReference(Case(2, 3, 6, 3, 5), 1e-5);
   CheckCpuMatchesReference(Case(3, 33, 8, 2, 64), 1e-5);
 }

@@ -21,7 +21,8 @@ TEST(XsaGrad, EverySharding) {
 }
 
 TEST(XsaGrad, CpuMatchesReference) {
-  CheckCpuMatchesReference(Case(1, 1, 1, 1, 1), 1e-4);
+  // Not one element a head: nothing but rounding would be left of it.
+  CheckCpuMatchesReference(Case(1, 1, 1, 1, 2), 1e-4);
   CheckCpuMatchesReference(Case(2, 3, 6, 3, 5), 1e-4);
   CheckCpuMatchesReference(Case(3, 33, 8, 2, 64), 1e-4);
 }
