@@ -96,9 +96,9 @@ class ExpandContext {
   virtual std::vector<int> AddInto(const std::string& op, const Attrs& attrs,
                                    const std::vector<int>& inputs,
                                    const std::vector<int>& into) = 0;
-  // The largest of the int32 scalar `value` over the ranks that split `dim`; each rank's own
-  // otherwise.
-  virtual int Largest(int value, const std::string& dim) = 0;
+  // The largest of the int32 scalar `value` over the ranks that have different ones, except that
+  // ranks which `apart` is split over keep theirs apart.
+  virtual int Largest(int value, const std::string& apart) = 0;
   // What is appended from now on runs only where the int32 scalar `value` is more than `above`; -1:
   // always. All ranks that exchange something in between must see the same number.
   virtual void When(int value, int above) = 0;

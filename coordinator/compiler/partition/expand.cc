@@ -190,13 +190,15 @@ std::vector<int> Partitioner::AddInto(const std::string& op, const Attrs& attrs,
   return outputs;
 }
 
-int Partitioner::Largest(int value, const std::string& dim) {
+int Partitioner::Largest(int value, const std::string& apart) {
   const int own = Local(value);
-  const std::vector<int> axes = AxesOf(dim);
-  if (axes.empty()) return own;
+  const std::vector<int> kept = AxesOf(apart);
   Value largest = out().value(own);
-  for (const int axis : axes) largest.sharding.partial.push_back({axis, ReduceKind::kMax});
-  std::sort(largest.sharding.partial.begin(), largest.sharding.partial.end());
+  for (const Partial& partial : out().value(value).sharding.partial) {
+    if (std::find(kept.begin(), kept.end(), partial.axis) != kept.end()) continue;
+    largest.sharding.partial.push_back({partial.axis, ReduceKind::kMax});
+  }
+  if (largest.sharding.partial.empty()) return own;
   const int id = out().AddValue(std::move(largest));
   out().AddNode({.op = "rename",
                  .attrs = {{"dims", std::string()}, {"from_region", current_->region}},
@@ -208,7 +210,7 @@ int Partitioner::Largest(int value, const std::string& dim) {
   target.partial.clear();
   const StatusOr<int> resolved =
       resharder_.To(id, target, current_->phase,
-                    current_->op + ": ranks that share experts agree on the number of waves");
+                    current_->op + ": ranks that exchange rows agree on the number of waves");
   if (!resolved.ok()) Fail(resolved.status());
   return resolved.ok() ? *resolved : own;
 }

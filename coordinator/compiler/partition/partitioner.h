@@ -42,7 +42,7 @@ class Partitioner : public ExpandContext {
             const std::vector<std::pair<std::string, std::string>>& dims) override;
   std::vector<int> AddInto(const std::string& op, const Attrs& attrs,
                            const std::vector<int>& inputs, const std::vector<int>& into) override;
-  int Largest(int value, const std::string& dim) override;
+  int Largest(int value, const std::string& apart) override;
   void When(int value, int above) override;
 
  private:

@@ -79,8 +79,9 @@ std::vector<int> Expand(ExpandContext& context, const Graph&, const Node& node) 
   outputs[kExpertExtraWaves] = plan[4];
   waves.AtExperts();
   const int64_t num_waves = attrs.GetInt("waves");
+  // Experts see the rows of ranks that slots are not split over there: those exchange something.
   outputs[kExpertWavesNeeded] =
-      num_waves > 1 ? context.Largest(plan[2], "expert") : context.Local(plan[2]);
+      num_waves > 1 ? context.Largest(plan[2], "slot") : context.Local(plan[2]);
   for (int64_t w = 0; w < num_waves; ++w) {
     if (w > 0) context.When(outputs[kExpertWavesNeeded], static_cast<int>(w));
     const ExpertRows rows =
