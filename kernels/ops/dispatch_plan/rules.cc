@@ -55,8 +55,13 @@ StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
                                 {{}, DType::kFloat64}};
 }
 
+// Who plans for destinations plans for all of them.
 std::vector<std::string> Whole(const Graph& graph, const Node& node) {
-  return {In(graph, node, 0).dims[2].name, "wave"};
+  std::vector<std::string> whole = {In(graph, node, 0).dims[2].name, "wave"};
+  if (node.attrs.GetString("shard_dim") == "destination") {
+    whole.insert(whole.end(), {"destination", node.attrs.GetString("expert_dim")});
+  }
+  return whole;
 }
 
 std::vector<IndexAttr> IndexAttrs(const Graph&, const Node& node) {
