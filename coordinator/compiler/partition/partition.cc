@@ -29,6 +29,9 @@ Status Partitioner::AddTensor(const LogicalTensor& tensor) {
                                                          padded.dims, tensor.name));
   RETURN_IF_ERROR(Validate(mesh_, padded.dims, shardings.param, tensor.name));
   RETURN_IF_ERROR(Validate(mesh_, padded.dims, shardings.optimizer, tensor.name));
+  if (!tensor.balance_rule.empty()) {  // its rule needs it whole, and everybody has its loads
+    shardings.param = shardings.optimizer = Replicated(static_cast<int>(padded.dims.size()));
+  }
   shardings.accumulator = shardings.optimizer;
   out().tensors.push_back(std::move(padded));
   result_.tensors.push_back(std::move(shardings));
