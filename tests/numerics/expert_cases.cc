@@ -67,6 +67,14 @@ std::vector<LayoutCase> MixtralCases() {
       {"mixtral_over_data2", On("data: 2", kOverData), "mixtral", 2},
       {"mixtral_over_data2_a2a", On("data: 2", And(kOverData, a2a)), "mixtral", 2},
       {"grug_over_data2_tp2_a2a", On("data: 2, model: 2", And(kOverData, a2a)), "grug", 4},
+      // Rows travel over an axis that splits no experts: tokens are not split over it there.
+      {"mixtral_folded_beside_expert_a2a", On("data: 1, expert: 2, model: 2", And(kFolded, a2a)),
+       "mixtral", 4},
+      {"mixtral_experts_see_whole_batch_a2a",
+       On("data: 2, expert: 2", And(a2a, "mesh.compute_mapping.experts/batch=null")), "mixtral", 4},
+      {"mixtral_router_tp2_a2a",
+       On("data: 1, expert: 2, model: 2", And(a2a, "mesh.compute_mapping.router_expert=model")),
+       "mixtral", 4},
       // Capacities that hold whatever comes: one wave, nothing dropped.
       {"mixtral_ep2_capacity", On("data: 1, expert: 2", "moe.capacity_factor=2"), "mixtral", 2},
       {"mixtral_ep4_capacity_a2a",
@@ -81,6 +89,8 @@ std::vector<LayoutCase> OtherCases() {
       {"grug_1", On("data: 1"), "grug", 1},
       {"grug_micro1", On("data: 1", "train.microbatch_size=1"), "grug", 1},
       {"grug_groups2_dp2", On("data: 2"), "grug_groups2", 2},
+      {"grug_router_tp2", On("data: 1, model: 2", "mesh.shared_mapping.router_expert=model"),
+       "grug", 2},
       {"grug_tp2", On("data: 1, model: 2"), "grug", 2},
       {"grug_tp4_kv_whole", On("data: 1, model: 4"), "grug", 4},
       {"grug_ep2", On("data: 1, expert: 2"), "grug", 2},
