@@ -79,6 +79,10 @@ Status CheckKey(const std::string& where, std::string_view key) {
     }
     key = key.substr(slash + 1);
   }
+  if (key == "slot" || key == "token_shard" || key == "expert_shard") {
+    return InvalidArgument(where + ": rows of experts lie as the tokens and experts they belong " +
+                           "to; map batch, position or expert, in region mlp or experts");
+  }
   if (!Contains(KnownDims(), key)) return UnknownName(where, "dim", key, KnownDims());
   return absl::OkStatus();
 }
@@ -154,15 +158,11 @@ void LetExpertTokensFollow(Resolver& resolver) {
     for (const std::string& axis : AxesIn(resolver, region, "position")) tokens.push_back(axis);
     AxisNames axes = Without(tokens, expert);
     for (const std::string& axis : Without(tokens, axes)) axes.push_back(axis);
-    for (const char* dim : {"slot", "token_shard"}) {
-      const std::string key = region + "/" + dim;
-      if (resolver.map.count(key) > 0 || resolver.map.count(dim) > 0) continue;
-      resolver.Set("compute_mapping", key, axes, "follows batch and position");
+    for (const char* dim : {"/slot", "/token_shard"}) {
+      resolver.Set("compute_mapping", region + dim, axes, "follows batch and position");
     }
   }
-  if (resolver.map.count("expert_shard") == 0) {
-    resolver.Set("compute_mapping", "expert_shard", expert, "follows expert");
-  }
+  resolver.Set("compute_mapping", "expert_shard", expert, "follows expert");
 }
 
 Resolver SharedDefaults() {
@@ -212,9 +212,8 @@ Resolver ResolveOptimizer(Resolver resolver, const MappingConfig& config) {
 
 const std::vector<std::string_view>& KnownDims() {
   static const auto& dims = *new std::vector<std::string_view>{
-      "batch",        "position",      "key_position", "embed",       "heads", "kv_heads",
-      "head_dim",     "mlp",           "vocab",        "expert",      "slot",  "layers",
-      "max_position", "router_expert", "token_shard",  "expert_shard"};
+      "batch", "position", "key_position", "embed",         "heads",  "kv_heads",    "head_dim",
+      "mlp",   "vocab",    "expert",       "router_expert", "layers", "max_position"};
   return dims;
 }
 

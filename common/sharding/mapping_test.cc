@@ -117,6 +117,14 @@ TEST(Mapping, RowsGoWhereAnExpertsRegionOfItsOwnSendsThem) {
             "shared_mapping expert: expert (default)");
 }
 
+TEST(Mapping, RowsOfExpertsAreNotMappedByJobs) {
+  for (const std::string key : {"slot", "experts/token_shard", "expert_shard"}) {
+    const Status status = Mapping::Create(ExpertMesh(), {.compute = {{key, {}}}}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(status.ToString().find("map batch, position or expert"), std::string::npos) << status;
+  }
+}
+
 TEST(Mapping, SharedReachesBothAndKvHeadsFollowHeads) {
   const Mapping mapping =
       MakeOrDie(DenseMesh(), {.shared = {{"mlp", {"data"}}, {"heads", {"replica"}}}});
