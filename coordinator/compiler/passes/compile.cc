@@ -14,12 +14,15 @@ namespace trireme {
 
 namespace {
 
+// Tensors that several segments read. Blocks of several kinds have tensors of their own, under
+// names that differ only by the layer.
 std::set<std::string> SharedTensors(const Model& model) {
   std::set<std::string> seen;
   std::set<std::string> shared;
   for (const Graph& segment : model.segments) {
     for (const LogicalTensor& tensor : segment.tensors) {
-      if (!seen.insert(tensor.name).second) shared.insert(tensor.name);
+      const bool of_layer = InstanceName(tensor.name, 0) != tensor.name;
+      if (!of_layer && !seen.insert(tensor.name).second) shared.insert(tensor.name);
     }
   }
   return shared;
@@ -64,9 +67,8 @@ StatusOr<CompiledModel> CompileSegments(const Model& model, DimAxes& axes,
   }
   for (const ChainLink& link : model.chain) {
     const std::vector<Contribution>& sums = model.segments[link.segment].contributions;
-    const bool routes = std::any_of(sums.begin(), sums.end(), [](const Contribution& sum) {
-      return sum.to == "router_stats";
-    });
+    const bool routes = std::any_of(
+        sums.begin(), sums.end(), [](const Contribution& sum) { return sum.to == "router_stats"; });
     if (routes) compiled.router_layers.push_back(link.layer);
   }
   return compiled;

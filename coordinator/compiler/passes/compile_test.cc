@@ -9,9 +9,9 @@
 namespace trireme {
 namespace {
 
-Model Build(ModelSpec spec, int64_t layers) {
+Model Build(ModelSpec spec, int64_t layers, int64_t token_shards = 1) {
   spec.num_hidden_layers = layers;
-  StatusOr<Model> model = BuildModel(spec, {}, {4, 6}, Purpose::kTrain);
+  StatusOr<Model> model = BuildModel(spec, {}, {4, 6, token_shards, token_shards}, Purpose::kTrain);
   EXPECT_TRUE(model.ok()) << model.status();
   for (Graph& segment : model->segments) EXPECT_TRUE(AddBackward(segment, 1.0).ok());
   return *std::move(model);
@@ -89,6 +89,27 @@ TEST(CompileSegments, TiedTensorsShareAnAccumulatorSharding) {
   EXPECT_TRUE(compiled->segments[0].tensors[0].accumulator.partial.empty());
   EXPECT_FALSE(compiled->segments[1].tensors[2].accumulator.partial.empty())
       << "others wait for the end of the step";
+}
+
+// Blocks of two kinds name their tensors alike, but no layer has both: they wait for the end of the
+// step as those of one kind do.
+TEST(CompileSegments, BlocksOfSeveralKindsShareNothing) {
+  TestMesh t({{"data", 2}});
+  CompileOptions options;
+  options.partition.reduce_ici = ReducePolicy::kStep;
+  options.partition.num_microbatches = 4;
+  const Model model = Build(TinyGrugMoe(), 4, 2);
+  ASSERT_EQ(model.segments.size(), 4u);
+  const StatusOr<CompiledModel> compiled = CompileSegments(model, t.axes, options);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  for (const int block : {1, 2}) {
+    const CompiledSegment& segment = compiled->segments[block];
+    for (size_t i = 0; i < segment.tensors.size(); ++i) {
+      const LogicalTensor& tensor = segment.graph.tensors[i];
+      EXPECT_EQ(segment.tensors[i].accumulator.partial.empty(), !tensor.balance_rule.empty())
+          << tensor.name;
+    }
+  }
 }
 
 TEST(CompileSegments, ErrorsComeFromPartitioning) {
