@@ -106,7 +106,7 @@ JobKey CapacityFactorKey() {
   JobKey key{"moe.capacity_factor", "none or a number > 0",
              "Room for the tokens that a rank's experts get, as a multiple of the even share; "
              "tokens beyond it are dropped, from all experts and sources alike, and counted. none: "
-             "nothing is dropped; what does not fit goes in further rounds."};
+             "nothing is dropped; what does not fit goes in further rounds. Only training drops."};
   key.read = [](const ConfigNode& node, const std::string& at, JobSpec* spec) {
     if (node.is_scalar() && node.text == "none") {
       spec->moe.capacity_factor = 0;

@@ -22,20 +22,22 @@ struct Pools {
   double fill = 1;    // expected part of a pool that is filled
 };
 
+// Of shapes that do not divide too, which are refused where tensors are placed. Only training drops
+// anything: what a model generates does not depend on how much room it was trained with.
 Pools SizePools(const ModelContext& context, int64_t token_shards) {
   const ExpertsSpec& experts = context.spec.experts;
   const int64_t shards = context.shape.expert_shards;
-  const int64_t tokens = context.shape.batch * context.shape.position / token_shards;
+  const int64_t tokens = CeilDiv(context.shape.batch * context.shape.position, token_shards);
   const int64_t k = experts.num_experts_per_tok;
-  const int64_t most = tokens * std::min(k, experts.num_experts / shards);
+  const int64_t most = tokens * std::min(k, CeilDiv(experts.num_experts, shards));
   const double share = static_cast<double>(tokens * k) / static_cast<double>(shards);
-  const bool drops = context.moe.capacity_factor > 0;
+  const bool drops = context.moe.capacity_factor > 0 && context.purpose == Purpose::kTrain;
   const double factor = drops ? context.moe.capacity_factor : kPoolSlack;
   Pools pools;
   pools.capacity = std::clamp<int64_t>(static_cast<int64_t>(std::ceil(factor * share)), 1, most);
   if (shards == 1 && !drops) pools.capacity = most;
   pools.thin = drops && pools.capacity < most;
-  pools.waves = drops ? 1 : (most + pools.capacity - 1) / pools.capacity;
+  pools.waves = drops ? 1 : CeilDiv(most, pools.capacity);
   pools.fill = std::min(1.0, share / static_cast<double>(pools.capacity));
   return pools;
 }

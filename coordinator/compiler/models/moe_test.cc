@@ -13,8 +13,8 @@ Graph Block(const ModelSpec& spec, const MoeSpec& moe, const BatchShape& shape,
   return model->segments[1];
 }
 
-Attrs Pools(const MoeSpec& moe, const BatchShape& shape) {
-  for (const Node& node : Block(TinyMoe(), moe, shape).nodes) {
+Attrs Pools(const MoeSpec& moe, const BatchShape& shape, Purpose purpose = Purpose::kTrain) {
+  for (const Node& node : Block(TinyMoe(), moe, shape, purpose).nodes) {
     if (node.op == "expert_mlp") return node.attrs;
   }
   ADD_FAILURE() << "no experts";
@@ -78,6 +78,22 @@ TEST(Moe, CapacityFollowsTheFactor) {
   const Attrs loose = Pools({.capacity_factor = 100}, shape);
   EXPECT_EQ(loose.GetInt("capacity"), 48);
   EXPECT_EQ(loose.GetInt("thin"), 0);
+}
+
+TEST(Moe, OnlyTrainingDrops) {
+  const Attrs attrs = Pools({.capacity_factor = 0.5}, {4, 6}, Purpose::kGenerate);
+  EXPECT_EQ(attrs.GetInt("capacity"), 48);
+  EXPECT_EQ(attrs.GetInt("thin"), 0);
+  EXPECT_EQ(Pools({.capacity_factor = 0.5}, {4, 6}).GetInt("capacity"), 24);
+}
+
+// Who places tensors refuses them; sizes are none that divide by zero until then.
+TEST(Moe, MoreShardsThanExpertsOrTokens) {
+  for (const double factor : {0.0, 1e-6, 1.0}) {
+    const Attrs attrs = Pools({.capacity_factor = factor}, {1, 3, 8, 8, 8});
+    EXPECT_EQ(attrs.GetInt("capacity"), 1) << factor;
+    EXPECT_EQ(attrs.GetInt("waves"), 1) << factor;
+  }
 }
 
 }  // namespace
