@@ -27,6 +27,7 @@ struct Roles {
   int64_t replicas = 1;
   int64_t position_multiple = 1;
   int64_t zigzag_shards = 1;
+  int64_t router_replicas = 1;  // parts of a microbatch's sequences where routers see them
   // Parts of a microbatch's tokens where routers see them and where experts do, and of the experts.
   int64_t token_shards = 1;
   int64_t expert_token_shards = 1;
@@ -89,6 +90,7 @@ StatusOr<Roles> FindRoles(const JobSpec& job, const Mesh& mesh, const Mapping& m
   const auto shards = [&](const char* region, const char* dim) {
     return mesh.GroupSize(mapping.Lookup(MappingKind::kCompute, region, dim).axes);
   };
+  roles.router_replicas = shards("mlp", "batch");
   roles.token_shards = shards("mlp", "token_shard");
   roles.expert_token_shards = shards("experts", "token_shard");
   roles.expert_shards = shards("experts", "expert_shard");
@@ -125,19 +127,19 @@ Status ChooseMicrobatch(const TrainSpec& train, const Roles& roles, TrainingRun*
 }
 
 // Sequences whose routing is judged together are on one rank and in one microbatch.
-Status CheckBalanceGroups(const JobSpec& job, const TrainingRun& run) {
+Status CheckBalanceGroups(const JobSpec& job, const Roles& roles, const TrainingRun& run) {
   const int64_t group = job.moe.balance_group_sequences;
-  if (job.model.experts.num_experts == 0 || run.microbatch_size % group == 0) {
-    return absl::OkStatus();
-  }
-  const int64_t per_replica = run.microbatch_size * run.num_microbatches;
+  const int64_t together = run.microbatch_size * roles.replicas / roles.router_replicas;
+  if (job.model.experts.num_experts == 0 || together % group == 0) return absl::OkStatus();
+  const int64_t per_replica = together * run.num_microbatches;
+  const int64_t multiple = group * std::max<int64_t>(1, roles.router_replicas / roles.replicas);
   return InvalidArgument(
       "moe.balance_group_sequences " + std::to_string(group) + " does not divide the " +
-      std::to_string(run.microbatch_size) +
-      " sequences of a replica's microbatch, so a group would be on two ranks or in two "
-      "microbatches; " +
+      std::to_string(together) +
+      " sequences of a replica's microbatch where its router is, so a group would be on two ranks "
+      "or in two microbatches; " +
       (per_replica % group == 0 ? "set train.microbatch_size to a multiple of " +
-                                      std::to_string(group) + ", or make groups smaller"
+                                      std::to_string(multiple) + ", or make groups smaller"
                                 : "make groups smaller: a replica has only " +
                                       std::to_string(per_replica) + " sequences in a step"));
 }
@@ -357,7 +359,7 @@ StatusOr<Plan> PlanJob(const JobSpec& job, const Topology& topology) {
   run.seed = job.train.seed;
   run.expected_tokens = static_cast<double>(run.global_batch_size * run.sequence_length);
   RETURN_IF_ERROR(ChooseMicrobatch(job.train, roles, &run));
-  RETURN_IF_ERROR(CheckBalanceGroups(job, run));
+  RETURN_IF_ERROR(CheckBalanceGroups(job, roles, run));
   ASSIGN_OR_RETURN(run.lr_table, LearningRateTable(job.optimizer, job.schedule, job.train.steps));
   const int64_t position = RoundUp(run.sequence_length, roles.position_multiple);
   run.zigzag_shards = roles.zigzag_shards;

@@ -54,6 +54,12 @@ TEST(PlanJob, HeadsThatDoNotDivide) {
       "shared_mapping heads: model (default)); divisors of 4: 1, 2, 4; or unmap it with null");
 }
 
+TEST(PlanJob, ExpertsThatDoNotDivide) {
+  ExpectRefused(
+      {"model.type=mixtral", "model.num_local_experts=4", "mesh.axes={data: 1, expert: 8}"}, 8,
+      "block_sparse_moe.experts.gate_proj.weight: expert 4 does not divide over expert (8 shards");
+}
+
 TEST(PlanJob, KvHeadsElsewhereThanHeads) {
   ExpectRefused({"mesh.axes={data: 2, model: 2}", "mesh.shared_mapping.kv_heads=data",
                  "mesh.param_mapping.embed=null"},
@@ -144,6 +150,21 @@ TEST(PlanJob, BalanceGroupsAndPoolsOfExperts) {
                 .status()
                 .ToString()
                 .find("make groups smaller: a replica has only 4 sequences in a step"),
+            std::string::npos);
+  // A router may see less of a batch than the residual stream.
+  overrides = mixtral;
+  for (const char* const more :
+       {"moe.balance_group_sequences=2", "mesh.axes={data: 1, model: 2}",
+        "mesh.shared_mapping.mlp=null", "mesh.compute_mapping.mlp/batch=[data, model]",
+        "train.microbatch_size=2"}) {
+    overrides.push_back(more);
+  }
+  EXPECT_NE(PlanJob(SmallJob(overrides), Devices(2))
+                .status()
+                .ToString()
+                .find("does not divide the 1 sequences of a replica's microbatch where its router "
+                      "is, so a group would be on two ranks or in two microbatches; set "
+                      "train.microbatch_size to a multiple of 4"),
             std::string::npos);
   const auto pools = [&](const std::string& more) {
     std::vector<std::string> all = mixtral;
