@@ -31,7 +31,9 @@ void Grad(GradArgs& args) {
 }
 
 OpCost Cost(const Graph& graph, const Node& node) {
-  return {.flops = 2 * Elements(In(graph, node, 0)), .bytes = OperandBytes(graph, node)};
+  return {.flops = 2 * Elements(In(graph, node, 0)),
+          .bytes = OperandBytes(graph, node),
+          .workspace = 4 * static_cast<int64_t>(Elements(In(graph, node, 2)))};
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ TEST(Combine, CpuMatchesReferenceAndEverySplitGivesTheSame) {
   for (const Plan& plan : OddPlans()) {
     for (int64_t wave = 0; wave < plan.sizes.waves; ++wave) {
       CheckCpuMatchesReference(CombineCase(plan, wave, 7), 1e-6);
+      CheckCpuMatchesReference(CombineCase(plan, wave, 8), 1e-6);
     }
     CheckEverySharding(CombineCase(plan, plan.sizes.waves - 1, 6));
   }

@@ -20,6 +20,7 @@ TEST(CombineWeightGrad, CpuMatchesReferenceAndEverySplitGivesTheSame) {
   for (const Plan& plan : OddPlans()) {
     for (int64_t wave = 0; wave < plan.sizes.waves; ++wave) {
       CheckCpuMatchesReference(GradCase(plan, wave, 7), 1e-5);
+      CheckCpuMatchesReference(GradCase(plan, wave, 8), 1e-5);
     }
     CheckEverySharding(GradCase(plan, plan.sizes.waves - 1, 6));
   }

@@ -18,6 +18,7 @@ TEST(Dispatch, CpuMatchesReferenceAndEverySplitGivesTheSame) {
   for (const Plan& plan : OddPlans()) {
     for (int64_t wave = 0; wave < plan.sizes.waves; ++wave) {
       CheckCpuMatchesReference(DispatchCase(plan, wave, 7), 0);
+      CheckCpuMatchesReference(DispatchCase(plan, wave, 8), 0);
     }
     CheckEverySharding(DispatchCase(plan, plan.sizes.waves - 1, 6));
   }

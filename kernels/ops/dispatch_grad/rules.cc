@@ -19,6 +19,12 @@ std::vector<std::string> Whole(const Graph& graph, const Node& node) {
   return {In(graph, node, 1).dims[0].name, In(graph, node, 2).dims[2].name};
 }
 
+OpCost Cost(const Graph& graph, const Node& node) {
+  return {.flops = Elements(In(graph, node, 0)),
+          .bytes = OperandBytes(graph, node),
+          .workspace = 4 * static_cast<int64_t>(Elements(In(graph, node, 2)))};
+}
+
 }  // namespace
 
 OpRule Rule_dispatch_grad() {
@@ -26,6 +32,7 @@ OpRule Rule_dispatch_grad() {
           .infer = Infer,
           .whole = Whole,
           .linearity = Linearity::kEach,
+          .cost = Cost,
           .accumulating_outputs = {0}};
 }
 

@@ -30,6 +30,15 @@ TEST(DispatchPlan, CpuMatchesReference) {
   CheckCpuMatchesReference(
       PlanCase({.num_experts = 2, .capacity = 2, .waves = 2}, OneChoice({0, 0, 0, 0, 0, 1, 0})),
       0);  // more than all waves hold
+  const OpInput many = RandomIds(40, 10, 4, 13, 9);
+  CheckCpuMatchesReference(PlanCase({.num_experts = 13, .capacity = 1500}, many), 0);
+  CheckCpuMatchesReference(PlanCase({.num_experts = 13, .capacity = 700, .thin = 1}, many), 0);
+  const OpInput of_shards = RandomIds(40, 20, 4, 40, 10);
+  CheckCpuMatchesReference(
+      PlanCase(
+          {.num_experts = 40, .capacity = 90, .waves = 3, .expert_shards = 8, .token_shards = 2},
+          of_shards),
+      0);
   OpCase later = PlanCase({.num_experts = 3, .capacity = 20}, RandomIds(5, 4, 2, 6, 5));
   later.attrs.Set("expert_start", int64_t{2});
   CheckCpuMatchesReference(later, 0);

@@ -26,6 +26,9 @@ TEST(EmbedGrad, EverySharding) { CheckEverySharding(Case(2, 3, 12, 6)); }
 TEST(EmbedGrad, CpuMatchesReference) {
   CheckCpuMatchesReference(Case(1, 1, 1, 1), 1e-6);
   CheckCpuMatchesReference(Case(3, 5, 7, 7), 1e-6);
+  CheckCpuMatchesReference(Case(2, 3, 4, 300), 1e-6);
+  CheckCpuMatchesReference(Case(3, 101, 300, 3), 1e-6);
+  CheckCpuMatchesReference(Case(4, 150, 2, 5), 1e-5);
   CheckCpuMatchesReference(Case(3, 40, 65, 33), 1e-5);
 }
 

@@ -27,6 +27,7 @@ TEST(EmbedLookup, EverySharding) { CheckEverySharding(Case(2, 3, 12, 6)); }
 TEST(EmbedLookup, CpuMatchesReference) {
   CheckCpuMatchesReference(Case(1, 1, 1, 1), 0);
   CheckCpuMatchesReference(Case(3, 5, 7, 7), 0);
+  CheckCpuMatchesReference(Case(3, 5, 7, 8), 0);
   CheckCpuMatchesReference(Case(3, 40, 65, 33), 0);
 }
 

@@ -21,6 +21,8 @@ TEST(LayerNormGrad, CpuMatchesReference) {
   CheckCpuMatchesReference(Case(1, 1, 1), 1e-5);
   CheckCpuMatchesReference(Case(3, 5, 7), 1e-5);
   CheckCpuMatchesReference(Case(2, 33, 129), 1e-4);
+  CheckCpuMatchesReference(Case(1, 3, 1025), 1e-4);
+  CheckCpuMatchesReference(Case(1, 37, 33), 1e-4);
 }
 
 TEST(LayerNormGrad, RefusesStatisticsOfOtherRows) {

@@ -44,6 +44,8 @@ TEST(RmsNormGrad, CpuMatchesReference) {
   CheckCpuMatchesReference(Case(1, 1, 1), 1e-5);
   CheckCpuMatchesReference(Case(3, 5, 7), 1e-5);
   CheckCpuMatchesReference(Case(2, 33, 129), 1e-4);
+  CheckCpuMatchesReference(Case(1, 3, 1025), 1e-4);
+  CheckCpuMatchesReference(Case(1, 37, 33), 1e-4);
   CheckCpuMatchesReference(HeadCase(2, 33, 4, 64), 1e-4);
   CheckCpuMatchesReference(Plain(HeadCase(2, 33, 4, 64)), 1e-4);
   CheckCpuMatchesReference(Plain(Case(3, 5, 7)), 1e-4);

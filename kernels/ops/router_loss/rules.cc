@@ -5,6 +5,7 @@
 // arXiv:2101.03961 (2.2); router z-loss: ST-MoE, Zoph et al. 2022, arXiv:2202.08906.
 #include "kernels/ops/graph_builder.h"
 #include "kernels/ops/route/routing_rules.h"
+#include "kernels/ops/router_loss/workspace.h"
 #include "kernels/ops/signature.h"
 
 namespace trireme {
@@ -37,7 +38,12 @@ void Grad(GradArgs& args) {
 }
 
 OpCost Cost(const Graph& graph, const Node& node) {
-  return {.flops = 15 * Elements(In(graph, node, 0)), .bytes = OperandBytes(graph, node)};
+  const std::vector<Dim>& logits = In(graph, node, 0).dims;
+  return {
+      .flops = 15 * Elements(In(graph, node, 0)),
+      .bytes = OperandBytes(graph, node),
+      .workspace = RouterSumsBytes(logits[0].size / node.attrs.GetInt("group"),
+                                   node.attrs.GetInt("group") * logits[1].size, logits[2].size)};
 }
 
 }  // namespace

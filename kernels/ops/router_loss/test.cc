@@ -93,6 +93,8 @@ TEST(RouterLoss, CpuMatchesReference) {
     CheckCpuMatchesReference(
         LossCase({.batch = 2, .position = 300, .experts = 64, .k = 4, .group = 2}, score, 0.7, 0.3),
         1e-6);
+    CheckCpuMatchesReference(LossCase({.batch = 4, .position = 150, .group = 2}, score, 0.7, 0.3),
+                             1e-6);
   }
 }
 

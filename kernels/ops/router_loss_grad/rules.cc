@@ -1,5 +1,6 @@
 // Gradient of router_loss for the logits; loads are constant.
 #include "kernels/ops/route/routing_rules.h"
+#include "kernels/ops/router_loss/workspace.h"
 #include "kernels/ops/signature.h"
 
 namespace trireme {
@@ -24,7 +25,12 @@ std::vector<std::string> Whole(const Graph& graph, const Node& node) {
 }
 
 OpCost Cost(const Graph& graph, const Node& node) {
-  return {.flops = 15 * Elements(In(graph, node, 1)), .bytes = OperandBytes(graph, node)};
+  const std::vector<Dim>& logits = In(graph, node, 1).dims;
+  return {
+      .flops = 15 * Elements(In(graph, node, 1)),
+      .bytes = OperandBytes(graph, node),
+      .workspace = RouterSumsBytes(logits[0].size / node.attrs.GetInt("group"),
+                                   node.attrs.GetInt("group") * logits[1].size, logits[2].size)};
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ TEST(RouterLossGrad, CpuMatchesReferenceAndEverySplitGivesTheSame) {
     for (const int64_t group : {1, 2}) {
       CheckCpuMatchesReference(GradCase(score, 4, group), 1e-5);
       CheckCpuMatchesReference(GradCase(score, 4, group, 64, 150), 1e-5);
+      CheckCpuMatchesReference(GradCase(score, 2, group, 7, 150), 1e-5);
       CheckEverySharding(GradCase(score, 12, group));
     }
   }

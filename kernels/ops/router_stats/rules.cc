@@ -2,6 +2,7 @@
 // entropy, and the quantiles beta of quantile balancing. All are sums, so that shards, microbatches
 // and ranks add up to the same numbers however the batch is split.
 #include "kernels/ops/route/routing_rules.h"
+#include "kernels/ops/router_loss/workspace.h"
 #include "kernels/ops/router_stats/layout.h"
 #include "kernels/ops/signature.h"
 
@@ -31,7 +32,12 @@ std::vector<std::string> Whole(const Graph& graph, const Node& node) {
 }
 
 OpCost Cost(const Graph& graph, const Node& node) {
-  return {.flops = 30 * Elements(In(graph, node, 0)), .bytes = OperandBytes(graph, node)};
+  const std::vector<Dim>& logits = In(graph, node, 0).dims;
+  return {
+      .flops = 30 * Elements(In(graph, node, 0)),
+      .bytes = OperandBytes(graph, node),
+      .workspace = RouterStatsBytes(logits[0].size / node.attrs.GetInt("group"),
+                                    node.attrs.GetInt("group") * logits[1].size, logits[2].size)};
 }
 
 }  // namespace

@@ -132,6 +132,8 @@ TEST(RouterStats, CpuMatchesReference) {
                              1e-5);
     CheckCpuMatchesReference(
         StatsCase({.batch = 2, .position = 300, .experts = 70, .k = 4, .group = 2}, form), 1e-5);
+    CheckCpuMatchesReference(StatsCase({.position = 75, .experts = 9, .k = 3, .group = 2}, form),
+                             1e-5);
   }
 }
 

@@ -2,6 +2,7 @@
 // (default 0) is the rank's number among holders of the same elements: only holder 0 contributes,
 // others give zeros.
 #include "kernels/ops/signature.h"
+#include "kernels/ops/sum_squares/partials.h"
 
 namespace trireme {
 namespace {
@@ -14,7 +15,10 @@ StatusOr<std::vector<ValueType>> Infer(const Graph& graph, const Node& node) {
 std::vector<std::string> Whole(const Graph&, const Node&) { return {"stat"}; }
 
 OpCost Cost(const Graph& graph, const Node& node) {
-  return {.flops = 2 * Elements(In(graph, node, 0)), .bytes = OperandBytes(graph, node)};
+  const double elements = Elements(In(graph, node, 0));
+  return {.flops = 2 * elements,
+          .bytes = OperandBytes(graph, node),
+          .workspace = SumSquaresScratchBytes(static_cast<int64_t>(elements))};
 }
 
 }  // namespace

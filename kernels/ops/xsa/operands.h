@@ -9,11 +9,9 @@
 #include "kernels/ops/infer_util.h"
 #include "kernels/ops/kernel.h"
 #include "kernels/ops/rule.h"
+#include "kernels/ops/xsa/eps.h"
 
 namespace trireme {
-
-// Added to |v|^2.
-inline constexpr double kXsaEps = 1e-6;
 
 // Checks y (input `y`), v (the next one) and the attribute query_group.
 inline Status CheckXsa(const Graph& graph, const Node& node, int y) {

@@ -77,6 +77,15 @@ T __shfl_up_sync(unsigned mask, T value, unsigned delta) {
 inline unsigned __ballot_sync(unsigned mask, int value) {
   return ::trireme::simt::Ballot(mask, value != 0);
 }
+template <typename T>
+unsigned __match_any_sync(unsigned mask, T value) {
+  unsigned same = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if ((mask >> lane & 1) == 0) continue;
+    if (::trireme::simt::Shuffle(mask, value, lane) == value) same |= 1u << lane;
+  }
+  return same;
+}
 inline int __any_sync(unsigned mask, int value) { return __ballot_sync(mask, value) != 0; }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
@@ -99,6 +108,26 @@ inline int atomicMax(int* to, int value) {
   return old;
 }
 
+inline int __float_as_int(float x) {
+  int bits = 0;
+  std::memcpy(&bits, &x, sizeof(x));
+  return bits;
+}
+inline float __int_as_float(int bits) {
+  float x = 0;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+inline uint64_t __umul64hi(uint64_t a, uint64_t b) {
+  return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b >> 64);
+}
+
+// Sine and cosine of pi x.
+inline void sincospif(float x, float* sine, float* cosine) {
+  const double angle = 3.141592653589793 * static_cast<double>(x);
+  *sine = static_cast<float>(std::sin(angle));
+  *cosine = static_cast<float>(std::cos(angle));
+}
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline float __expf(float x) { return std::exp(x); }
 inline float __logf(float x) { return std::log(x); }
