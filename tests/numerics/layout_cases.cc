@@ -1,5 +1,5 @@
-// Base jobs are tiny and awkward on purpose: 3 or 4 layers, vocab 257, sequence 7, 2 kv heads under 4
-// heads.
+// Base jobs are tiny and awkward on purpose: 3 or 4 layers, vocab 257, sequence 7, 2 kv heads under
+// 4 heads.
 #include "tests/numerics/layout_cases.h"
 
 #include "common/config/parse.h"
