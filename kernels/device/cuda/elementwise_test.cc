@@ -16,7 +16,7 @@ struct Both {
   }
 };
 
-class ElementwiseTest : public testing::TestWithParam<int> {
+class CudaElementwiseTest : public testing::TestWithParam<int> {
  protected:
   // The operands start `shift` elements behind 16-byte boundaries.
   void Check(int64_t shift, int64_t expected_quads) {
@@ -43,10 +43,11 @@ class ElementwiseTest : public testing::TestWithParam<int> {
   }
 };
 
-TEST_P(ElementwiseTest, Aligned) { Check(0, GetParam() / 4); }
-TEST_P(ElementwiseTest, NotAligned) { Check(1, 0); }
+TEST_P(CudaElementwiseTest, Aligned) { Check(0, GetParam() / 4); }
+TEST_P(CudaElementwiseTest, NotAligned) { Check(1, 0); }
 
-INSTANTIATE_TEST_SUITE_P(Counts, ElementwiseTest, testing::Values(0, 1, 3, 4, 5, 7, 1027, 2048));
+INSTANTIATE_TEST_SUITE_P(Counts, CudaElementwiseTest,
+                         testing::Values(0, 1, 3, 4, 5, 7, 1027, 2048));
 
 }  // namespace
 }  // namespace trireme
