@@ -1,5 +1,6 @@
 // The reference's element function over all threads; double precision and the same bits as the
-// reference.
+// reference. There is no cuda.cu: a GPU's log and cos round otherwise, so weights are made here and
+// copied, the same on every device.
 #include <string>
 #include <vector>
 

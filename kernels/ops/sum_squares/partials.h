@@ -11,7 +11,7 @@ namespace trireme {
 
 // Blocks for `count` elements: the order of the sum depends on nothing else.
 inline int64_t SumSquaresBlocks(int64_t count) {
-  constexpr int64_t kElements = 16384;  // worth a block
+  constexpr int64_t kElements = 4096;  // worth a block
   constexpr int64_t kMost = 528;
   return std::clamp<int64_t>(CeilDiv(count, kElements), 1, kMost);
 }
