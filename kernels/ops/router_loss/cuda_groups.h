@@ -85,7 +85,7 @@ __device__ __forceinline__ RouterTokenSums AddRouterToken(const float* z, int ex
 
 // One chunk a block. `kLosses`: also what depends on the logits, else those sums are 0.
 template <bool kLosses>
-__global__ void __launch_bounds__(kRowThreads)
+__global__ void __launch_bounds__(kRowThreads, 4)
     SumRouterChunks(RouterOperands in, double* __restrict__ records) {
   TRIREME_DYNAMIC_SHARED(float, sum_p);  // of each warp, then the counts
   __shared__ double of_warp[kRowWarps][4];
